@@ -25,13 +25,13 @@ describe('ledger audit', () => {
       clock,
       retentionDays: () => RETENTION_DAYS,
     });
-    const audit = new LedgerAuditService({
-      store: checkpoints,
+    const services = {
       compaction,
-      events: { write: async (_trx, { type }) => void reported.push(type) },
+      events: { write: async (_trx: Trx, { type }: { readonly type: string }) => void reported.push(type) },
       clock,
       log: openLog('silent'),
-    });
+    };
+    const audit = new LedgerAuditService({ ...services, store: checkpoints });
     const use = async (prefix: string, userId: number, count: number) => {
       for (let made = 0; made < count; made += 1) {
         await ledger.reserve(`${prefix}${made}`, userId, 10);
@@ -41,7 +41,7 @@ describe('ledger audit', () => {
     };
     const entries = (userId: number) =>
       database.kysely.selectFrom('ledger').selectAll().where('user_id', '=', userId).orderBy('id').execute();
-    return { reported, clock, ledger, checkpoints, compaction, audit, use, entries };
+    return { reported, clock, ledger, checkpoints, compaction, audit, use, entries, services };
   }
 
   describe('ledger audit', () => {
@@ -124,6 +124,29 @@ describe('ledger audit', () => {
         await using;
         assert.equal((await audit.run('full'))?.ok, true);
         assert.deepEqual(await auditLedger(database), []);
+      });
+
+      it('finds nothing when a full audit of another process ends during a check', async () => {
+        const database = await open();
+        const { audit, ledger, reported, use, services } = openAudit(database);
+        for (const user of [1, 2]) await ledger.open(user, 1_000);
+        await use('a', 1, 3);
+        await use('b', 2, 3);
+        assert.equal((await audit.run('full'))?.ok, true);
+        class OvertakenStore extends LedgerCheckpointStore {
+          #isOvertaken = false;
+          override async endOfBatch(after: number, size: number): Promise<number | undefined> {
+            if (!this.#isOvertaken) {
+              this.#isOvertaken = true;
+              assert.equal((await audit.run('full'))?.ok, true);
+            }
+            return super.endOfBatch(after, size);
+          }
+        }
+        const check = await new LedgerAuditService({ ...services, store: new OvertakenStore(database) }).check();
+        assert.deepEqual([check.ok, check.findings], [true, []]);
+        assert.deepEqual(reported, []);
+        assert.equal((await audit.check()).ok, true);
       });
 
       it('restarts an interrupted full audit from the beginning', async () => {

@@ -94,7 +94,7 @@ export class LedgerAuditService {
 
   /**
    * Runs an audit now.
-   * @returns undefined when it was interrupted, or another process is auditing
+   * @returns undefined when it was interrupted, or another process is auditing or has just audited everything
    */
   async run(kind: StoredAudit['kind'], signal?: AbortSignal): Promise<LedgerAuditResult | undefined> {
     const startedAt = performance.now();
@@ -139,13 +139,26 @@ export class LedgerAuditService {
     signal: AbortSignal | undefined,
     maxTouched = MAX_TOUCHED,
   ): Promise<LedgerAuditFinding[] | undefined> {
-    const { database } = this.#store;
     const touched = new Set<number>();
     const findings = await this.#advance(await this.#store.current(), touched, signal);
     if (findings === undefined) return undefined;
     const { generation } = await this.#store.current();
-    if (maxTouched === 0 || touched.size > maxTouched) return this.#auditAccounts(generation, findings, signal);
-    const ids = [...touched];
+    const all =
+      maxTouched === 0 || touched.size > maxTouched
+        ? await this.#auditAccounts(generation, findings, signal)
+        : await this.#auditTouched(generation, [...touched], findings, signal);
+    // A full audit that has ended meanwhile deletes the sums that the wallets were compared with.
+    return (await this.#store.current()).generation === generation ? all : undefined;
+  }
+
+  async #auditTouched(
+    generation: number,
+    ids: readonly number[],
+    before: readonly LedgerAuditFinding[],
+    signal: AbortSignal | undefined,
+  ): Promise<LedgerAuditFinding[] | undefined> {
+    const { database } = this.#store;
+    const findings = [...before];
     for (let start = 0; start < ids.length; start += WALLETS_PER_STEP) {
       if (signal?.aborted) return undefined;
       const scope = { ids: ids.slice(start, start + WALLETS_PER_STEP) };
