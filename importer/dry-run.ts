@@ -9,7 +9,7 @@ import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 export function dryRunVisitor(
   store: AccountImportStore,
   target: Pick<ImportTarget, 'sealCode'>,
-  identity: string,
+  identities: readonly string[],
 ): ImportVisitor {
   const given = { usernames: new Set<string>(), emails: new Set<string>() };
   return {
@@ -17,7 +17,7 @@ export function dryRunVisitor(
     models: async () => {},
     groups: async () => {},
     async users(rows) {
-      const fresh = await withoutKept(store, identity, rows);
+      const fresh = await withoutKept(store, identities, rows);
       const users = fresh.flatMap(({ outcome }) => (outcome.kind === 'mapped' ? [outcome.value] : []));
       const taken = await store.takenNames(
         users.flatMap(candidatesOf),

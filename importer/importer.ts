@@ -55,7 +55,8 @@ export interface ImportRequest {
 interface OpenedSource {
   readonly source: SourceDatabase;
   readonly schema: SourceSchema;
-  readonly identity: string;
+  /** Hashes by which an earlier import of the source is recognized; the first one is stored with a new import. */
+  readonly identities: readonly [string, ...string[]];
   readonly fingerprint: string;
 }
 
@@ -70,7 +71,7 @@ export class Importer {
   dryRun(request: ImportRequest): Promise<ImportReport> {
     const { store, target } = this.#dependencies;
     return this.#withSource(request, async (opened) => {
-      const found = await this.#read(request, opened, dryRunVisitor(store, target, opened.identity), 'reading');
+      const found = await this.#read(request, opened, dryRunVisitor(store, target, opened.identities), 'reading');
       return this.#report(request, opened, 'dry-run', found);
     });
   }
@@ -82,7 +83,7 @@ export class Importer {
     await pause(request.watchMs);
     return this.#withSource(request, async (opened) => {
       if (opened.fingerprint !== before) throw new SourceChangedError('The source changes while it is read');
-      const known = await store.findImport(opened.identity);
+      const known = await store.findImport(opened.identities);
       if (known !== undefined && known.fingerprint !== opened.fingerprint)
         throw new SourceChangedError(
           known.state === 'applied'
@@ -102,8 +103,8 @@ export class Importer {
   /** Reverts an import, except for objects that were used since. */
   async undoAll(request: ImportRequest): Promise<UndoReport> {
     const { store, undo, clock } = this.#dependencies;
-    const identity = await this.#withSource(request, async (opened) => opened.identity);
-    const known = await store.findImport(identity);
+    const identities = await this.#withSource(request, async (opened) => opened.identities);
+    const known = await store.findImport(identities);
     if (known === undefined) throw new Error('Nothing of this source was imported here.');
     const report = await undoImport({
       store: undo,
@@ -119,11 +120,12 @@ export class Importer {
 
   async #write(request: ImportRequest, opened: OpenedSource, knownId: number | undefined): Promise<void> {
     const { store, target, clock, onPage } = this.#dependencies;
-    const { schema, identity, fingerprint } = opened;
+    const { schema, identities, fingerprint } = opened;
+    const [identity] = identities;
     const importId =
       knownId ?? (await store.addImport({ program: schema.program, identity, fingerprint, started_at: clock.now() }));
     const [catalog, groups, tasks] = [new ModelImportStore(), new PlanImportStore(), new TaskPaymentImportStore()];
-    const parts = { store, catalog, groups, tasks, target, importId, identity };
+    const parts = { store, catalog, groups, tasks, target, importId, identities };
     await this.#read(request, opened, new ImportWriter({ ...parts, now: clock.now(), onPage }), 'importing');
     // Reads through a new connection, because this one sees the snapshot of its start.
     const after = await this.#withSource(request, async (again) => again.fingerprint);
@@ -133,7 +135,7 @@ export class Importer {
 
   async #prove(request: ImportRequest, opened: OpenedSource, mode: 'apply' | 'verify'): Promise<ImportReport> {
     const { store, verifyStore, auditLedger } = this.#dependencies;
-    const known = await store.findImport(opened.identity);
+    const known = await store.findImport(opened.identities);
     if (known === undefined) throw new Error('Nothing of this source was imported here.');
     const verifier = new Verifier({
       store,
@@ -201,8 +203,8 @@ export class Importer {
       const schema = detectProgram(source);
       if (schema.program !== program)
         throw new Error(`The source is a database of ${schema.program}, not of ${program}.`);
-      const [fingerprint, identity] = [await changeMarkerOf(source), await identityOf(source)];
-      return await work({ source, schema, identity, fingerprint });
+      const [fingerprint, identities] = [await changeMarkerOf(source), await identitiesOf(source)];
+      return await work({ source, schema, identities, fingerprint });
     } finally {
       await source.close();
     }
@@ -244,14 +246,24 @@ async function changeMarkerOf(source: SourceDatabase): Promise<string> {
   return parts.join('; ');
 }
 
+/** Accounts whose data identifies a source. */
+const MAX_IDENTIFYING = 100;
+/** A single account, often a `root` without an invitation code, is alike in many sources. */
+const MIN_IDENTIFYING = 2;
+
 /**
- * A hash shared by a source and its copies on every engine: ids, names and invitation codes of the first 100 accounts,
- * which never change.
+ * Hashes shared by a source and its copies on every engine: of ids, names and invitation codes of the first accounts,
+ * which never change. The first hash is of all of them; the others are those the source had with fewer accounts, since
+ * people may have registered after an import.
  */
-async function identityOf(source: SourceDatabase): Promise<string> {
+async function identitiesOf(source: SourceDatabase): Promise<readonly [string, ...string[]]> {
   const hasCode = source.tables.get('users')?.includes('aff_code') === true;
   const columns = hasCode ? '[id], [username], [aff_code]' : '[id], [username]';
-  const rows = await source.query(`select ${columns} from [users] order by [id] limit 100`);
+  const rows = await source.query(`select ${columns} from [users] order by [id] limit ${MAX_IDENTIFYING}`);
   const parts = rows.map((row) => [row.id, row.username, row.aff_code].map((value) => (value ?? '').trim()));
-  return hash('sha256', JSON.stringify(parts));
+  const hashOf = (count: number): string => hash('sha256', JSON.stringify(parts.slice(0, count)));
+  const fewer = Array.from({ length: Math.max(0, parts.length - MIN_IDENTIFYING) }, (_, index) =>
+    hashOf(parts.length - 1 - index),
+  );
+  return [hashOf(parts.length), ...fewer];
 }

@@ -30,11 +30,11 @@ export class ImportRecordStore {
   }
 
   /** The import of a source, unless it was undone. */
-  findImport(identity: string): Promise<ImportRow | undefined> {
+  findImport(identities: readonly string[]): Promise<ImportRow | undefined> {
     return this.kysely
       .selectFrom('imports')
       .selectAll()
-      .where('identity', '=', identity)
+      .where('identity', 'in', identities)
       .where('state', '<>', 'undone')
       .orderBy('id', 'desc')
       .executeTakeFirst();
@@ -104,13 +104,13 @@ export class ImportRecordStore {
   }
 
   /** Accounts of an earlier import of the same source that an undo kept because they were used. */
-  async keptUsers(identity: string, sourceIds: readonly number[]): Promise<ReadonlySet<number>> {
+  async keptUsers(identities: readonly string[], sourceIds: readonly number[]): Promise<ReadonlySet<number>> {
     if (sourceIds.length === 0) return new Set();
     const rows = await this.kysely
       .selectFrom('import_rows')
       .innerJoin('imports', 'imports.id', 'import_rows.import_id')
       .select('import_rows.source_id')
-      .where('imports.identity', '=', identity)
+      .where('imports.identity', 'in', identities)
       .where('imports.state', '=', 'undone')
       .where('import_rows.kind', '=', 'user')
       .where('import_rows.target_id', 'is not', null)

@@ -12,11 +12,11 @@ export const KNOWN_CODE = skipped('there is a code with the same value here alre
 /** Skips accounts that an undo of an earlier import kept, because their money would be imported twice. */
 export async function withoutKept<T>(
   store: AccountImportStore,
-  identity: string,
+  identities: readonly string[],
   rows: readonly MappedRow<T>[],
 ): Promise<MappedRow<T>[]> {
   const kept = await store.keptUsers(
-    identity,
+    identities,
     rows.map(({ sourceId }) => sourceId),
   );
   return rows.map((row) =>

@@ -17,7 +17,7 @@ interface ApplyDependencies {
   readonly tasks: TaskPaymentImportStore;
   readonly target: ImportTarget;
   readonly importId: number;
-  readonly identity: string;
+  readonly identities: readonly string[];
   readonly now: number;
   /** Called before each commit; tests stop the process here. */
   readonly onPage?: (kind: ImportKind) => void;
@@ -97,8 +97,8 @@ export class ImportWriter implements ImportVisitor {
   };
 
   readonly users: ImportVisitor['users'] = async (rows, usage) => {
-    const { store, groups, target, importId, identity, now } = this.#dependencies;
-    const { fresh, done } = await this.#split('user', await withoutKept(store, identity, rows));
+    const { store, groups, target, importId, identities, now } = this.#dependencies;
+    const { fresh, done } = await this.#split('user', await withoutKept(store, identities, rows));
     if (fresh.length === 0) return done;
     const users = valuesOf(fresh);
     const named = await this.#page('user', async (trx) => {

@@ -117,6 +117,12 @@ forEachDatabase((name, _open, freshUrl, emptyUrl) => {
     const verified = await run('--verify');
     assert.equal(verified.code, 1);
     assert.match(verified.stdout, /user 2: 1999 should have come over and 2000 did/);
+    const later = await openWriter(from);
+    await later.run("insert into users (id, username, password, role, status, quota) values (90, 'late', '', 1, 1, 5)");
+    await later.close();
+    const grown = await run('--apply');
+    assert.equal(grown.code, 1, grown.stdout);
+    assert.match(grown.stderr, /The source has changed since it was imported/);
     const undone = await run('--undo');
     assert.equal(undone.code, 0);
     assert.match(undone.stdout, /1 stay, because they were used or changed since:\n {2}user 2 alice/);

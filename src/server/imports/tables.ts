@@ -10,7 +10,7 @@ export interface ImporterTables {
   imports: {
     id: Generated<number>;
     program: string;
-    /** Hash of immutable data of the source, by which a copy of the source is recognized. */
+    /** Hash of immutable data of the source, by which a copy, even one with later accounts, is recognized. */
     identity: string;
     /** Counts and sums of the source when the import started. */
     fingerprint: string;
