@@ -202,4 +202,20 @@ forEachDatabase((name, _open, freshUrl) => {
       .executeTakeFirstOrThrow();
     assert.equal(notices.filter((each) => each === `package.ended:${id}`).length, 1);
   });
+
+  it('announces no end that has passed, when more plans have ended than one run stores', async () => {
+    const planId = await addPlan(fixture(0), { package_code: `raced-${++count}` });
+    const [starts_at, expires_at] = [clock.now() - 30 * DAY_MS, clock.now() - 1];
+    const common = { plan_id: planId, state: 'active' as const, duration_days: 30, expiry_notified: 0, source: 'test' };
+    const rows = Array.from({ length: 250 }, (_, index) => ({
+      ...{ user_id: 1_000_000 + index, starts_at, expires_at, created_at: starts_at },
+      ...common,
+    }));
+    await database().kysely.insertInto('subscriptions').values(rows).execute();
+    notices.length = 0;
+    await fixture(0).subscriptions.processExpirations();
+    assert.deepEqual([...new Set(notices.map((each) => each.replace(/:.*/, '')))], ['package.ended']);
+    await fixture(0).subscriptions.processExpirations();
+    assert.equal(notices.length, 250);
+  });
 });

@@ -328,17 +328,21 @@ export class SubscriptionStore {
    * notified yet. The second condition spares the owner of a one-day plan a notice right at its start.
    */
   listExpiringSoon(now: number, withinMs: number, limit: number): Promise<ExpiringSubscription[]> {
-    return this.#database.kysely
-      .selectFrom('subscriptions as s')
-      .innerJoin('plans as p', 'p.id', 's.plan_id')
-      .select(['s.id', 's.user_id', 's.expires_at', 'p.name', 'p.package_code as code'])
-      .where('s.state', '=', 'active')
-      .where('s.expires_at', '<', now + withinMs)
-      .where(sql<boolean>`s.expires_at - ${now} <= ${now} - s.starts_at`)
-      .where('s.expiry_notified', '=', 0)
-      .orderBy('s.expires_at')
-      .limit(limit)
-      .execute();
+    return (
+      this.#database.kysely
+        .selectFrom('subscriptions as s')
+        .innerJoin('plans as p', 'p.id', 's.plan_id')
+        .select(['s.id', 's.user_id', 's.expires_at', 'p.name', 'p.package_code as code'])
+        .where('s.state', '=', 'active')
+        // After a long stop, more may have expired than are stored as ended at a time.
+        .where('s.expires_at', '>', now)
+        .where('s.expires_at', '<', now + withinMs)
+        .where(sql<boolean>`s.expires_at - ${now} <= ${now} - s.starts_at`)
+        .where('s.expiry_notified', '=', 0)
+        .orderBy('s.expires_at')
+        .limit(limit)
+        .execute()
+    );
   }
 
   /** @returns whether this call was the first for this expiry */
