@@ -69,7 +69,7 @@ export function mapUser(row: SourceRow, keepRoles = false): Outcome<ImportedUser
   const lower = sourceName.normalize('NFC').toLowerCase();
   const username = USABLE_NAME.test(lower) ? lower : `user-${sourceId}`;
   if (username !== sourceName) remarks.push(`the name is ${username} here`);
-  const email = textOf(row, 'email').toLowerCase();
+  const email = textOf(row, 'email').normalize('NFKC').toLowerCase();
   if (email !== '' && !EMAIL.test(email)) remarks.push('the e-mail is no address and was left out');
   const passwordHash = usablePassword(textOf(row, 'password'), remarks);
   const balance = integerOf(row, 'quota') + integerOf(row, 'aff_quota');

@@ -1,14 +1,16 @@
 import type { Selectable } from 'kysely';
-import { canManage, ENABLED } from '../../contract/account-fields.ts';
+import { Check } from 'typebox/value';
+import { canManage, EmailOrNone, ENABLED } from '../../contract/account-fields.ts';
 import type { Locale } from '../../contract/messages/format-message.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Mailer, MailText, RenderedMail } from '../mail/mail-queue.ts';
-import { AppError, notExistError } from '../platform/app-error.ts';
+import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
 import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
+import { normalizeName } from '../platform/text.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountStore } from './account-store.ts';
@@ -22,6 +24,18 @@ import type { LinkedLogins, LoginRevocation, SessionService } from './sessions.t
 import { CREDENTIAL_PREFIX, type TokenStore } from './tokens.ts';
 import type { TwoFactorStore } from './two-factor.ts';
 import type { WaysIn } from './ways-in.ts';
+
+/**
+ * Normalizes a typed address: like at login, full-width characters of Chinese input methods become plain ones, and
+ * letters lower case, as mail systems treat addresses in practice. Null removes the e-mail.
+ * @throws invalid_request if the plain form is no address
+ */
+export function normalizeEmail(text: string | undefined): string | null | undefined {
+  if (text === undefined) return undefined;
+  const plain = normalizeName(text).toLowerCase();
+  if (!Check(EmailOrNone, plain)) throw invalidRequest(`"${text}" is no address`, 'email');
+  return plain || null;
+}
 
 const CONFIRMATION_MS = DAY_MS;
 const CONFIRMATION_MAIL = 'email-confirmation';
@@ -249,7 +263,7 @@ export class PasswordResetService {
     const { database, mailer, rateLimits, clock } = this.#dependencies;
     if (!mailer.isEnabled) throw new AppError('mail_off');
     await rateLimits.passwordResetsByNetwork.consume(toIpLimitKey(clientIp));
-    const recipient = email.toLowerCase();
+    const recipient = normalizeEmail(email) ?? '';
     await rateLimits.emailsByRecipient.consume(recipient);
     await rateLimits.emailsTotal.consume('all');
     const expiresAt = clock.now() + RESET_MS;

@@ -8,10 +8,10 @@ import type { AccountCaller, RequestOrigin } from '../platform/http/route-regist
 import type { Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
-import type { EmailConfirmationService } from './email.ts';
+import { type EmailConfirmationService, normalizeEmail } from './email.ts';
 import type { LoginService } from './login-service.ts';
 import { assertUncommonPassword, type PermittedHasher } from './passwords.ts';
-import { NO_LOGIN_EMAIL, normalizeEmail } from './registration.ts';
+import { NO_LOGIN_EMAIL } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { LoginRevocation } from './sessions.ts';
 

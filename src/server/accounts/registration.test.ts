@@ -48,6 +48,16 @@ forEachDatabase((_name, open) => {
     assert.equal((await person.logIn('ADA@example.ORG')).username, 'ada');
   });
 
+  it('accepts an e-mail in full-width characters, as input methods write them, for registration and login', async () => {
+    const typed = 'ｌｉ.wei@example．com';
+    const person = newClient();
+    await person.ok('POST', '/api/user/register', { username: 'li-wei', password: PASSWORD, email: typed });
+    for (const email of [typed, 'li.wei@example.com']) assert.equal((await person.logIn(email)).username, 'li-wei');
+    assert.equal((await person.ok('GET', '/api/user/self')).email, 'li.wei@example.com');
+    const other = { username: 'two-signs', password: PASSWORD, email: 'a＠b@example.com' };
+    assert.equal((await newClient().send('POST', '/api/user/register', other)).status, 400);
+  });
+
   it('rejects malformed names, passwords and e-mails', async () => {
     const person = newClient();
     const good = { username: 'good-name', password: PASSWORD };

@@ -13,7 +13,7 @@ import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { Account, AccountFilter, AccountStore } from './account-store.ts';
 import type { BindingStore } from './bindings.ts';
-import type { EmailConfirmationService } from './email.ts';
+import { type EmailConfirmationService, normalizeEmail } from './email.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import type { AccountRateLimits } from './rate-limits.ts';
 import type { TwoFactorStore } from './two-factor.ts';
@@ -131,7 +131,7 @@ export class RegistrationService {
   async createWithoutPassword(trx: Trx, newcomer: Newcomer): Promise<number> {
     const { accounts, ledger, settings, clock } = this.#dependencies;
     const now = clock.now();
-    const email = normalizeEmail(newcomer.verifiedEmail) ?? null;
+    const email = newcomer.verifiedEmail?.toLowerCase() || null;
     const countsForLogin = email !== null && !(await accounts.isLoginEmailTaken(trx, email));
     const { newUserQuota, newUserPlan } = settings.current();
     for (const username of toUsernames(newcomer.username)) {
@@ -255,8 +255,3 @@ function* toUsernames(preferred: string): Generator<string> {
 
 /** Columns of an account that can log in by user name only. */
 export const NO_LOGIN_EMAIL = { login_email: null, email_confirmed_at: null } as const;
-
-/** Lower-cases an address, as mail systems treat addresses in practice; null removes the e-mail. */
-export function normalizeEmail(text: string | undefined): string | null | undefined {
-  return text === undefined ? undefined : text.toLowerCase() || null;
-}
