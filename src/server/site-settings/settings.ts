@@ -2,6 +2,7 @@ import type { SiteSetting } from '../../contract/service.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { FreshReadSingleFlight } from '../platform/concurrency.ts';
 import { type Config, type Live, type SiteSettings, toCamelCase } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
@@ -33,6 +34,8 @@ const MAX_AUDITED_LENGTH = 200;
 /** Reads and changes the settings that administrators store in the database. */
 class SettingsService {
   readonly #dependencies: SettingsServiceDependencies;
+  /** One at a time, so that a slow read does not put older settings back into effect after a newer one. */
+  readonly #reads = new FreshReadSingleFlight(() => this.#readTexts());
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe = (): void => {};
 
@@ -53,7 +56,7 @@ class SettingsService {
 
   async reload(): Promise<void> {
     const { live, log } = this.#dependencies;
-    for (const name of live.apply(await this.#readTexts()))
+    for (const name of live.apply(await this.#reads.read()))
       log.warn({ setting: name }, 'a stored setting cannot be used; its default is in effect');
   }
 

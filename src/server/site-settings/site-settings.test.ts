@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import type { KyselyPlugin } from 'kysely';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { testEnvironment } from '../../../test/service-with-sandbox.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import type { SiteSetting } from '../../contract/service.ts';
 import { encryptedColumns } from '../commands/database.ts';
+import { systemClock } from '../platform/clock.ts';
+import { parseConfig } from '../platform/config.ts';
+import { openPubSub } from '../platform/db/pub-sub.ts';
+import { openLog } from '../platform/log.ts';
 import { createVault, openSealed, reencryptColumns } from '../platform/vault.ts';
-import { sealedSettings } from './settings.ts';
+import { makeSite, sealedSettings } from './settings.ts';
 
 const PNG = `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n an image', 'latin1').toString('base64')}`;
 
@@ -201,6 +207,43 @@ forEachDatabase((name, _open, freshUrl) => {
       );
       assert.equal(entry?.target, 'setting:SITE_NAME');
       assert.match(JSON.stringify(entry?.after), /Audited/);
+    });
+
+    it('stay in effect when an older read of them ends late', async () => {
+      const { database } = service.app;
+      const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      let isHolding = false;
+      const slowRead: KyselyPlugin = {
+        transformQuery: ({ node }) => node,
+        async transformResult({ result }) {
+          if (isHolding) {
+            isHolding = false;
+            held.resolve();
+            await released.promise;
+          }
+          return result;
+        },
+      };
+      const site = await makeSite({
+        config: parseConfig(testEnvironment(url)),
+        database: { ...database, kysely: database.kysely.withPlugin(slowRead) },
+        auditLog: { record: async () => {} },
+        pubSub: openPubSub('sqlite:'),
+        vault: createVault(randomBytes(32)),
+        clock: systemClock,
+        log: openLog('silent'),
+      });
+      isHolding = true;
+      const late = site.settings.reload();
+      await held.promise;
+      const saving = site.settings.set({ actorId: 1, address: '', requestId: '' }, 'SITE_NAME', 'Newest');
+      while ((await site.store.find('SITE_NAME', database.kysely)) !== 'Newest') await nextTurn();
+      for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+      released.resolve();
+      await Promise.all([late, saving]);
+      assert.equal(site.live.current().siteName, 'Newest');
+      site.settings.close();
+      await set('SITE_NAME', null);
     });
 
     // SQLite serves one process.
