@@ -82,6 +82,16 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(await ann.ok('GET', '/api/notifications/unread-count'), wanted.length);
   });
 
+  it('passes over pages of announcements from before the account', async () => {
+    for (let i = 0; i < 100; i++) await announce(`older ${i}`);
+    const person = await service.signUp('newcomer');
+    const stream = new NotificationStreamClient(service.url, person, '0.0');
+    await announce('for newcomers');
+    await stream.waitFor((s) => s.titles().includes('for newcomers'));
+    assert.deepEqual([stream.titles(), stream.unread()], [['for newcomers'], 1]);
+    await stream.stop();
+  });
+
   it('ignores a malformed cursor', async () => {
     for (const junk of ['abc', '1e9.2', '-1.-1', '9'.repeat(60)]) {
       const stream = new NotificationStreamClient(service.url, ann, junk);

@@ -246,6 +246,8 @@ export class NotificationStreams {
       stream.unread = unread;
       stream.countedTo = newestAnnouncement;
     }
+    // Also past those from before the account: a full page of them would otherwise be read again without end.
+    stream.announced = announced.at(-1)?.id ?? stream.announced;
     await stream.sink.whenWritable();
     return own.length === PAGE_SIZE || announced.length === PAGE_SIZE;
   }
