@@ -21,7 +21,7 @@ export interface ReceiverAnswer {
 /** A program that receives webhooks: records the deliveries and responds as the test sets. */
 export class WebhookReceiver {
   readonly received: ReceivedWebhook[] = [];
-  answer: (webhook: ReceivedWebhook) => ReceiverAnswer | undefined = () => ({ status: 204 });
+  answer: (webhook: ReceivedWebhook) => ReceiverAnswer | undefined | Promise<ReceiverAnswer> = () => ({ status: 204 });
   readonly #server: Server;
   readonly #waiting = new Set<() => void>();
 
@@ -37,9 +37,10 @@ export class WebhookReceiver {
       at: performance.now(),
     };
     this.received.push(webhook);
-    const answer = this.answer(webhook);
-    if (answer !== undefined) response.writeHead(answer.status, answer.headers).end(answer.body);
+    const answering = this.answer(webhook);
     for (const check of this.#waiting) check();
+    const answer = await answering;
+    if (answer !== undefined) response.writeHead(answer.status, answer.headers).end(answer.body);
   }
 
   async listen(): Promise<this> {

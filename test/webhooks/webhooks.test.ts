@@ -137,6 +137,40 @@ forEachDatabase((_name, _open, freshUrl) => {
     await ada.ok('DELETE', `/api/webhooks/${id}`);
   });
 
+  it('pauses for a day at most, and not for what its owner asks for', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/pausing');
+    service.receiver.answer = () => ({ status: 503, headers: { 'retry-after': '99999999' } });
+    await service.report(walletEvent(ada.id));
+    await service.waitForDeliveries(ada, id, ([row]) => row?.tries === 1);
+    service.receiver.answer = () => ({ status: 204 });
+    const { delivery } = await ada.ok<{ delivery: number }>('POST', `/api/webhooks/${id}/test`);
+    await service.waitForDeliveries(ada, id, (rows) => rows.some((row) => row.id === delivery && isDelivered(row)));
+    service.receiver.answer = () => ({ status: 429, headers: { 'retry-after': '99999999' } });
+    await service.report(walletEvent(ada.id));
+    await service.waitForDeliveries(ada, id, ([row]) => row?.tries === 1);
+    service.receiver.answer = () => ({ status: 204 });
+    service.clock.advance(24 * HOUR_MS + SECOND_MS);
+    await service.waitForDeliveries(ada, id, (rows) => rows.length === 3 && rows.every(isDelivered));
+  });
+
+  it('does not hold a late 410 of an old URL against the new one', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/moved-from');
+    const { promise: moved, resolve } = Promise.withResolvers<void>();
+    service.receiver.answer = ({ path }) =>
+      path === '/moved-from' ? moved.then(() => ({ status: 410 })) : { status: 204 };
+    await service.report(walletEvent(ada.id));
+    await service.receiver.waitFor('/moved-from', 1);
+    await ada.ok('PUT', `/api/webhooks/${id}`, { url: service.receiver.url('/moved-to') });
+    resolve();
+    await service.waitForDeliveries(ada, id, ([row]) => row?.tries === 1);
+    assert.equal((await ada.ok<{ enabled: boolean }>('GET', `/api/webhooks/${id}`)).enabled, true);
+    service.clock.advance(6 * SECOND_MS);
+    await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
+    assert.equal(service.receiver.at('/moved-to').length, 1);
+  });
+
   it('disables an endpoint that is gone, or dead for five days, and notifies its owner', async () => {
     const ada = await join();
     const gone = await service.addEndpoint(ada, '/gone');

@@ -36,3 +36,14 @@ it('T101: a host gets at most 64 concurrent deliveries and 50 per second, howeve
 it('a host without limits gets as many as the process can send', () => {
   assert.equal(begin(new ReceiverConcurrencyLimits(), undefined, 0), 512);
 });
+
+it('a receiver gets the pause it requested although other deliveries to it end later', () => {
+  const limits = new ReceiverConcurrencyLimits();
+  assert.equal(limits.allot([{ lane: 'endpoint:1', host: undefined }], 0)[0]?.count, 2);
+  limits.begin('endpoint:1');
+  limits.begin('endpoint:1');
+  limits.end('endpoint:1', false, 1_000);
+  limits.end('endpoint:1', true);
+  assert.deepEqual(limits.allot([{ lane: 'endpoint:1', host: undefined }], 999), []);
+  assert.equal(limits.allot([{ lane: 'endpoint:1', host: undefined }], 1_000).length, 1);
+});

@@ -5,7 +5,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Tables, Trx } from '../tables.ts';
-import { type DeliveryRow, type DeliveryStore, parseEndpointLane } from './delivery-store.ts';
+import { type DeliveryRow, type DeliveryStore, endpointLane, parseEndpointLane } from './delivery-store.ts';
 import {
   type AccountCallbackSecrets,
   callbackSecretCell,
@@ -72,6 +72,12 @@ export class DeliveryDispatcher {
     const abort = setTimeout(() => this.#stopped.abort(), STOP_MS);
     await Promise.all(this.#inProgress);
     clearTimeout(abort);
+  }
+
+  /** Ends the pause that an endpoint's receiver requested, in this process, because its owner asks for deliveries. */
+  resume(endpointId: number): void {
+    this.#lanes.resume(endpointLane(endpointId));
+    this.wake();
   }
 
   /** Checks for due deliveries soon. Never throws. */
@@ -175,8 +181,11 @@ export class DeliveryDispatcher {
     const now = clock.now();
     const tries = row.tries + 1;
     const isSuccess = attempt.error === '';
-    const next = isSuccess || attempt.isGone ? undefined : nextTryAt(tries, now, attempt.retryAfterMs, random());
     await database.transaction(async (trx) => {
+      // If its owner has changed the URL since, a failure says nothing about the new one.
+      const isMoved = !isSuccess && endpoint !== undefined && !(await endpoints.hasUrl(trx, endpoint.id, endpoint.url));
+      const isOver = isSuccess || (attempt.isGone && !isMoved);
+      const next = isOver ? undefined : nextTryAt(tries, now, attempt.retryAfterMs, random());
       const isOurs = await deliveries.finish(trx, row, {
         status: isSuccess ? 'delivered' : next === undefined ? 'failed' : 'pending',
         tries: Math.min(tries, MAX_TRIES),
@@ -189,7 +198,7 @@ export class DeliveryDispatcher {
         last_error: attempt.error,
         last_duration_ms: attempt.durationMs,
       });
-      if (!isOurs || endpoint === undefined) return;
+      if (!isOurs || endpoint === undefined || isMoved) return;
       if (!isSuccess) await failures.record(trx, endpoint.id, attempt.isGone);
       else if (endpoint.failing_since !== null) await endpoints.markWorking(trx, endpoint.id);
     });
@@ -302,9 +311,15 @@ export class ReceiverConcurrencyLimits {
     if (lane.isFailing !== !isSuccess) this.#failing += isSuccess ? -lane.inFlight : lane.inFlight;
     lane.isFailing = !isSuccess;
     lane.limit = isSuccess ? Math.min(lane.limit * 2, MAX_PER_LANE) : 1;
-    lane.pausedUntil = pausedUntil;
+    // Deliveries that were in flight when the receiver requested the pause do not end it.
+    lane.pausedUntil = Math.max(lane.pausedUntil, pausedUntil);
     // Forgotten, and treated as unknown again, before there are too many lanes to remember.
     if (lane.inFlight === 0 && isSuccess && this.#lanes.size > MAX_REMEMBERED) this.#lanes.delete(name);
+  }
+
+  /** Ends a pause. */
+  resume(name: string): void {
+    this.#lane(name).pausedUntil = 0;
   }
 
   #freeAt(name: string, now: number): number {

@@ -55,6 +55,11 @@ export class EndpointStore {
       .executeTakeFirst();
   }
 
+  async hasUrl(trx: Trx, id: number, url: string): Promise<boolean> {
+    const row = await trx.selectFrom('webhook_endpoints').select('url').where('id', '=', id).executeTakeFirst();
+    return row?.url === url;
+  }
+
   async findMany(ids: readonly number[]): Promise<EndpointRow[]> {
     if (ids.length === 0) return [];
     return this.#database.kysely

@@ -58,8 +58,8 @@ interface EndpointServiceDependencies {
   readonly auditLog: AuditLog;
   readonly checkUrl: UrlCheck;
   readonly rateLimits: RateLimits;
-  /** Called after the commit of a delivery that is due now. */
-  readonly onDue: () => void;
+  /** Called after the commit of a change that the deliveries of an endpoint must not wait for. */
+  readonly onDue: (endpointId: number) => void;
 }
 
 const MAX_REPLAY = 10_000;
@@ -166,6 +166,7 @@ export class EndpointService {
       await this.#find(actor.ownerId, id, trx);
       if (Object.keys(columns).length > 0) await endpoints.update(trx, actor.ownerId, id, columns);
       if (enabled === false) await deliveries.failPending(trx, id, 'the endpoint was disabled');
+      if (enabled === true || url !== undefined) this.#wakeAfter(trx, id);
       await this.#audit(trx, actor, 'webhook.update', id, change);
     });
   }
@@ -221,7 +222,7 @@ export class EndpointService {
       // Has no readers: the event is for this endpoint alone.
       const seq = await events.insert(trx, event, []);
       if (seq === undefined) throw new Error('a test event was not inserted');
-      this.#wakeAfter(trx);
+      this.#wakeAfter(trx, id);
       return deliveries.insertOne(trx, { ...event, seq }, toTarget(endpoint), clock.now());
     });
   }
@@ -241,7 +242,7 @@ export class EndpointService {
     await database.transaction(async (trx) => {
       await this.#findEnabled(userId, id, trx);
       if (!(await deliveries.retry(trx, id, userId, deliveryId, clock.now()))) throw notExistError('delivery');
-      this.#wakeAfter(trx);
+      this.#wakeAfter(trx, id);
     });
   }
 
@@ -288,7 +289,7 @@ export class EndpointService {
       const endpoint = await this.#findEnabled(userId, id, trx);
       const wanted = parseTypes(endpoint);
       const types = (wanted.length === 0 ? SUBSCRIBABLE_TYPES : wanted).filter((type) => mayReceive(type, role));
-      this.#wakeAfter(trx);
+      this.#wakeAfter(trx, id);
       // 0: events for administrators; for everyone else their types were excluded above.
       const range = { ...bounds, types, limit: REPLAY_PORTION };
       return deliveries.replay(trx, toTarget(endpoint), range, [userId, 0], clock.now());
@@ -312,8 +313,8 @@ export class EndpointService {
     return { ...row, pending };
   }
 
-  #wakeAfter(trx: Trx): void {
-    afterCommit(trx, this.#dependencies.onDue);
+  #wakeAfter(trx: Trx, id: number): void {
+    afterCommit(trx, () => this.#dependencies.onDue(id));
   }
 
   #audit(trx: Trx, actor: OwnerActor, action: AuditAction, id: number, after?: object): Promise<void> {

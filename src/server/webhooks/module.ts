@@ -86,7 +86,11 @@ export function makeWebhooks(dependencies: WebhooksDependencies): Webhooks {
     afterCommit(trx, onDue);
   });
   return {
-    endpointService: new EndpointService({ ...shared, events: events.store, onDue }),
+    endpointService: new EndpointService({
+      ...shared,
+      events: events.store,
+      onDue: (id) => dispatcher.resume(id),
+    }),
     callbackSecrets,
     checkUrl: shared.checkUrl,
     countPending: () => deliveries.countPending(MAX_COUNTED),

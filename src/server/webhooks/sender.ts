@@ -114,7 +114,7 @@ function judge({ status, headers, text }: BufferedResponse, isRefused: boolean, 
     error: isSuccess ? '' : isRefused ? 'the answer reports an error' : `status ${status}`,
     isGone: status === GONE,
     retryAfterMs,
-    pauseMs: SLOW_DOWN.has(status) ? (retryAfterMs ?? PAUSE_MS) : 0,
+    pauseMs: SLOW_DOWN.has(status) ? Math.min(retryAfterMs ?? PAUSE_MS, MAX_RETRY_AFTER_MS) : 0,
   };
 }
 
