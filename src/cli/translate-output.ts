@@ -15,6 +15,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Waiting for you to confirm …', '正在等待确认…'],
   ['Cancelled. The code above is no longer valid.', '已取消，上面的验证码不再有效。'],
   ['# Trying again in # …', '# 将在 # 后重试…'],
+  ['# Trying again …', '# 正在重试…'],
   ['Signed in to # as #.', '已登录 #，账号 #。'],
   ['The tokens are in #.', '令牌保存在 #。'],
   [

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -64,4 +66,46 @@ describe('reelgate webhooks and listen', () => {
     assert.equal((await listening.exited).code, 130);
     machine.remove();
   });
+
+  it('forwards events of a service whose clock is behind, and outlasts its absence', async () => {
+    const service = await startLateService();
+    const machine = new CliMachine(service.url, { REELGATE_ACCESS_TOKEN: 'any', REELGATE_USER_ID: '1' });
+    const listening = machine.start('listen', '--forward', receiver.url('/late'));
+    await listening.waitForStderr(/signed with (whsec_\S+)\./);
+    service.breakDown();
+    await listening.waitForStderr(/Trying again/);
+    service.report();
+    const [webhook] = await receiver.waitFor('/late', 1);
+    assert.equal(JSON.parse(webhook?.body ?? '{}').type, 'wallet.low');
+    listening.interrupt();
+    assert.equal((await listening.exited).code, 130);
+    machine.remove();
+    await service.stop();
+  });
 });
+
+/** A service whose clock is ten minutes behind. It answers 503 from `breakDown` until it has an event to report. */
+async function startLateService() {
+  const now = (): number => Date.now() - 600_000;
+  const events: { id: string; type: string; timestamp: string; data: object }[] = [];
+  let isBroken = false;
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    const since = Number(url.searchParams.get('since')) * 1_000;
+    const found = events.filter(({ timestamp }) => Date.parse(timestamp) >= since);
+    response.writeHead(isBroken ? 503 : 200, { date: new Date(now()).toUTCString(), 'retry-after': '0' });
+    response.end(JSON.stringify({ success: !isBroken, data: { events: found, next: null } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    breakDown: () => {
+      isBroken = true;
+    },
+    report: () => {
+      events.push({ id: 'evt_1', type: 'wallet.low', timestamp: new Date(now()).toISOString(), data: {} });
+      isBroken = false;
+    },
+    stop: () => new Promise((resolve) => server.close(resolve)),
+  };
+}

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { EventType, WebhookPreset } from '../../contract/webhooks.ts';
+import { ReelgateError } from '../../sdk/errors.ts';
 import type { DeliveryInfo, EventInfo, Reelgate, WebhookInfo } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -237,21 +238,39 @@ async function listen({ reelgate, output, interruptSignal }: CommandContext, opt
   const { sleep } = await import('../../sdk/transport.ts');
   const secret = options.secret ?? formatWebhookSecret(crypto.getRandomValues(new Uint8Array(32)));
   const seen = new Set<string>();
-  const startedAt = toSeconds(Date.now());
-  for (const { id } of await readEvents(reelgate, startedAt - OVERLAP_SECONDS)) seen.add(id);
+  // By the service's clock, and only as far as events have been read: they may wait for minutes behind a program that
+  // is being debugged, or while this machine sleeps.
+  let since = (await readServiceTime(reelgate)) - OVERLAP_SECONDS;
+  for (const { id } of await readEvents(reelgate, since)) seen.add(id);
   output.notice(`Forwarding events to ${options.forward}, signed with ${secret}. Ctrl-C ends it.`);
   while (!interruptSignal.aborted) {
-    const since = Math.max(startedAt - OVERLAP_SECONDS, toSeconds(Date.now()) - 2 * OVERLAP_SECONDS);
-    for (const event of await readEvents(reelgate, since)) {
-      if (seen.has(event.id)) continue;
+    const events = await readEvents(reelgate, since).catch((error: unknown) => {
+      if (interruptSignal.aborted) return [];
+      if (!(error instanceof ReelgateError && (error.isTransient || error.status >= 500))) throw error;
+      output.status(`${error.message} Trying again …`);
+      return [];
+    });
+    for (const event of events) {
+      if (seen.has(event.id) || interruptSignal.aborted) continue;
       seen.add(event.id);
-      const answer = await forward(event, options.forward, secret);
+      const answer = await forward(event, options.forward, secret, interruptSignal);
       output.result({ id: event.id, type: event.type, answer }, `${event.timestamp}  ${event.type}  ${answer}`);
     }
+    const newest = events.at(-1);
+    if (newest !== undefined) since = Math.max(since, toSeconds(Date.parse(newest.timestamp)) - OVERLAP_SECONDS);
     await sleep(POLL_MS, interruptSignal).catch(() => {});
   }
   // Ctrl-C is the normal way to stop listening, so no error is printed.
   process.exitCode = EXIT.interrupted;
+}
+
+/** Unix seconds, from the Date header; of this machine without one. */
+async function readServiceTime(reelgate: Reelgate): Promise<number> {
+  const { getStatus } = await import('../../contract/service.ts');
+  const response = await reelgate.transport.send(getStatus, {});
+  await response.body?.cancel();
+  const date = Date.parse(response.headers.get('date') ?? '');
+  return toSeconds(Number.isNaN(date) ? Date.now() : date);
 }
 
 async function readEvents(reelgate: Reelgate, since: number): Promise<EventInfo[]> {
@@ -266,7 +285,12 @@ async function readEvents(reelgate: Reelgate, since: number): Promise<EventInfo[
 }
 
 /** Sends an event exactly as the service delivers it. @returns the status, or the reason why there is none */
-async function forward({ id, ...payload }: EventInfo, url: string, secret: string): Promise<string> {
+async function forward(
+  { id, ...payload }: EventInfo,
+  url: string,
+  secret: string,
+  interruptSignal: AbortSignal,
+): Promise<string> {
   const body = JSON.stringify(payload);
   const { signWebhook } = await importSignature();
   const signature = await signWebhook([secret], { id, timestamp: toSeconds(Date.now()), body });
@@ -276,7 +300,7 @@ async function forward({ id, ...payload }: EventInfo, url: string, secret: strin
       body,
       headers: { 'content-type': 'application/json', ...signature },
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.any([interruptSignal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     await response.body?.cancel();
     return String(response.status);
