@@ -25,7 +25,7 @@ export interface CommandContext {
   readonly signInKey: string;
   readonly credentialStore: CredentialStore;
   readonly credentialProvider: CredentialProvider;
-  /** Aborted by Ctrl-C; pass it to every operation that waits. */
+  /** Aborted by Ctrl-C, as is every request that names no signal of its own; pass it to all else that waits. */
   readonly interruptSignal: AbortSignal;
 }
 
@@ -44,8 +44,10 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
   const organization = parseOrganization(options.org);
   const signInKey = organization === undefined ? baseUrl : `${baseUrl}${OF_ORGANIZATION}${organization}`;
   const credentialProvider = new CredentialProvider({ baseUrl, signInKey, organization }, credentialStore);
+  const interruptSignal = createInterruptSignal();
   const reelgate: Reelgate = new Client({
     baseUrl,
+    signal: interruptSignal,
     ...defined({ organization }),
     credentials: (purpose) => credentialProvider.getCredentials(purpose, reelgate),
     refresh: () => credentialProvider.refresh(reelgate),
@@ -59,7 +61,7 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
     signInKey,
     credentialStore,
     credentialProvider,
-    interruptSignal: createInterruptSignal(),
+    interruptSignal,
   };
 }
 

@@ -5,6 +5,8 @@ import { Reelgate, ReelgateError, type ReelgateOptions } from '../sdk/index.ts';
 import type { CommandContext } from './command-context.ts';
 import { InterruptedError, UsageError } from './errors.ts';
 
+const LOGOUT_TIMEOUT_MS = 10_000;
+
 /** A client allowed to do more than a device sign-in, with the headers each call needs. */
 export interface ReauthenticatedClient {
   readonly reelgate: Reelgate;
@@ -29,7 +31,9 @@ export async function reauthenticate<T>(
   try {
     return await work(owner);
   } finally {
-    await owner.reelgate.transport.call(endpoints.logout, {}, { headers: owner.headers }).catch(() => {
+    // With a signal of its own: Ctrl-C must not leave the session behind.
+    const ending = { headers: owner.headers, signal: AbortSignal.timeout(LOGOUT_TIMEOUT_MS) };
+    await owner.reelgate.transport.call(endpoints.logout, {}, ending).catch(() => {
       // If ending fails, the session expires after a week.
     });
   }
@@ -41,13 +45,14 @@ async function logIn({
   signInKey,
   credentialStore,
   output,
+  interruptSignal: signal,
 }: CommandContext): Promise<ReauthenticatedClient> {
   const signIn = (await credentialStore.read(signInKey)) ?? (await credentialStore.read(baseUrl));
   output.notice('This changes the credentials of the account, so your password is required.');
   const username = signIn?.username ?? (await readAnswer(askText({ message: 'User name or e-mail' })));
   const password = await readAnswer(askPassword({ message: `Password of ${username}` }));
-  const service = defined({ baseUrl, organization });
-  const anonymous = new Reelgate({ baseUrl });
+  const service = defined({ baseUrl, organization, signal });
+  const anonymous = new Reelgate({ baseUrl, signal });
   const first = await post(anonymous, endpoints.login, { username, password }, {});
   if (!('require_2fa' in first.data))
     return toReauthenticatedClient(service, first.data.id, first.cookie, signIn?.userHeader);
@@ -80,7 +85,7 @@ async function post(
 }
 
 function toReauthenticatedClient(
-  service: Pick<ReelgateOptions, 'baseUrl' | 'organization'>,
+  service: Pick<ReelgateOptions, 'baseUrl' | 'organization' | 'signal'>,
   userId: number,
   cookie: string,
   userHeader: string | undefined,

@@ -40,6 +40,8 @@ export interface TransportOptions {
   readonly language?: string;
   /** Sends the requests; default `globalThis.fetch`. */
   readonly fetch?: typeof globalThis.fetch;
+  /** @internal Aborts the calls that name no signal of their own. */
+  readonly signal?: AbortSignal;
 }
 
 /** @internal */
@@ -146,11 +148,12 @@ export class Transport {
     timeoutMs?: number,
   ): Promise<R> {
     const repeatable = endpoint.method === 'GET' || options.headers?.['idempotency-key'] !== undefined;
+    const { signal: given = this.#options.signal } = options;
     let refreshed = false;
     let conflicts = 0;
     for (let attempt = 1; ; attempt += 1) {
       const credentials = (await this.#options.credentials?.(credentialPurposeOf(endpoint))) ?? {};
-      const signal = combineSignals(options.signal, timeoutMs);
+      const signal = combineSignals(given, timeoutMs);
       const isLast = !repeatable || attempt >= MAX_ATTEMPTS;
       const mayWait = (response: Response) => repeatable && isInProgress(response) && conflicts < MAX_CONFLICTS;
       const outcome = await this.#once(endpoint, input, { ...options, signal }, credentials)
@@ -158,10 +161,10 @@ export class Transport {
           const isFinal = !mayWait(response) && (isLast || !isTransient(response));
           return { response, final: isFinal ? { result: await read(response) } : undefined };
         })
-        .catch((error: unknown) => toNetworkError(error, options.signal, this.baseUrl));
+        .catch((error: unknown) => toNetworkError(error, given, this.baseUrl));
       if (outcome instanceof ReelgateError) {
-        if (isLast || options.signal?.aborted === true) throw outcome;
-        await sleep(retryDelayMs(attempt, Number.NaN), options.signal);
+        if (isLast || given?.aborted === true) throw outcome;
+        await sleep(retryDelayMs(attempt, Number.NaN), given);
         continue;
       }
       const { response, final } = outcome;
@@ -178,7 +181,7 @@ export class Transport {
         conflicts += 1;
         attempt -= 1;
       }
-      await sleep(retryDelayMs(attempt, Number(response.headers.get('retry-after') ?? Number.NaN)), options.signal);
+      await sleep(retryDelayMs(attempt, Number(response.headers.get('retry-after') ?? Number.NaN)), given);
     }
   }
 
