@@ -286,4 +286,4 @@ function tryLock(file: DatabaseSync): boolean {
 
 /** Folder of this user's sign-ins and settings. */
 export const configFolder = (): string =>
-  process.env.REELGATE_CONFIG_DIR ?? envPaths('reelgate', { suffix: '' }).config;
+  process.env.REELGATE_CONFIG_DIR || envPaths('reelgate', { suffix: '' }).config;
