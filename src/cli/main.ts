@@ -4,6 +4,9 @@ import { createProgram } from './program.ts';
 // The reader of a pipe may close it early, as in `reelgate video list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
+// Without a reader there is nobody to tell; the command goes on.
+process.stderr.on('error', () => {});
+
 const asJson = process.argv.includes('--json');
 const chinese = readLanguage() === 'zh-CN' ? await import('./translate-help.ts') : undefined;
 if (chinese !== undefined) Output.translate = (await import('./translate-output.ts')).translateOutput;

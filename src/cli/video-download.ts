@@ -220,7 +220,10 @@ async function fetchRemaining(
   const file = await open(part, appending ? 'a' : 'w');
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      await file.appendFile(chunk);
+      // Errors of an open file name no path, without which a full disk would pass for a lost connection.
+      await file.appendFile(chunk).catch((error: unknown) => {
+        throw Object.assign(error as Error, { path: part });
+      });
       received += chunk.length;
       options.onProgress?.(received, totalSize);
     }

@@ -6,7 +6,7 @@ import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
 import { collectValues, parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
-import { UsageError } from '../errors.ts';
+import { EXIT, UsageError } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ChatOptions {
@@ -75,10 +75,14 @@ async function converse(context: CommandContext, options: ModelOptions): Promise
   context.output.info(`Chatting with ${options.model}. Ctrl-D ends it.`);
   const messages: ChatMessage[] = [...systemMessages(options)];
   let { image } = options;
+  // Ctrl-D, also during an answer.
+  const ended = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)));
+  // The terminal passes Ctrl-C on as a character.
+  terminal.on('SIGINT', () => process.emit('SIGINT', 'SIGINT') || process.exit(EXIT.interrupted));
+  const { interruptSignal: signal } = context;
   try {
     for (;;) {
-      const ended = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)));
-      const question = await Promise.race([terminal.question('> '), ended]);
+      const question = await Promise.race([ended, terminal.question('> ', { signal })]);
       if (question === undefined) return;
       if (question.trim() === '') continue;
       messages.push(await toMessage(question, image));

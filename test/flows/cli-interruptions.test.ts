@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { symlinkSync } from 'node:fs';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { CliMachine } from '../cli-process-harness.ts';
+import { fixtureProgram } from '../fixture-programs.ts';
+
+const MAIN = fixtureProgram('src/cli/main.ts');
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+
+const sendChunk = (response: ServerResponse, content: string): void => {
+  const choices = [{ index: 0, delta: { content }, finish_reason: null }];
+  if (!response.headersSent) response.setHeader('content-type', 'text/event-stream');
+  response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices })}\n\n`);
+};
+const endAnswer = (response: ServerResponse): void => {
+  const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }];
+  response.end(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices })}\n\ndata: [DONE]\n\n`);
+};
+
+/** A command on a pseudo-terminal. */
+class TerminalProcess {
+  readonly #child: ChildProcess;
+  readonly exited: Promise<number | null>;
+  text = '';
+
+  constructor(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
+    const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+    this.#child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      env: { ...env, TERM: 'xterm' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.#child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      this.text += chunk;
+    });
+    this.exited = once(this.#child, 'close').then(([code]) => code as number | null);
+  }
+
+  type(keys: string): void {
+    this.#child.stdin?.write(keys);
+  }
+
+  /** Waits until a text was shown so many times. */
+  async waitFor(shown: string, times = 1): Promise<void> {
+    while (this.text.split(shown).length <= times) if (this.#child.stdout) await once(this.#child.stdout, 'data');
+  }
+}
+
+describe('a command that is interrupted, or whose reader leaves', () => {
+  let server: Server;
+  let serve: RequestListener;
+  let machine: CliMachine;
+  beforeEach(async () => {
+    server = createServer((request, response) => serve(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    machine = new CliMachine(url, { REELGATE_API_KEY: 'sk-any' });
+  });
+  afterEach(async () => {
+    machine.remove();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('ends at the first Ctrl-C, also while the service does not respond', async () => {
+    const arrived = Promise.withResolvers<void>();
+    serve = () => arrived.resolve();
+    const command = machine.start('whoami');
+    await arrived.promise;
+    command.interrupt();
+    assert.deepEqual(await command.exited, { code: 130, stdout: '', stderr: '' });
+  });
+
+  it('goes on when nobody reads its progress any more', async () => {
+    let polls = 0;
+    serve = (request, response) => {
+      if (!request.url?.startsWith('/v1/videos/task_1')) return response.writeHead(404).end('{}');
+      polls += 1;
+      const status = polls < 3 ? 'in_progress' : 'completed';
+      const video = { id: 'task_1', status, progress: polls, model: 'm', metadata: { url: 'https://a.example/v' } };
+      return response.end(JSON.stringify(video));
+    };
+    const child = spawn(process.execPath, [MAIN, 'video', 'wait', 'task_1', '--every', '1'], { env: machine.env });
+    child.stderr.destroy();
+    child.stdout.resume();
+    assert.deepEqual(await once(child, 'close'), [0, null]);
+  });
+
+  it('reports a full disk at once', async () => {
+    let downloads = 0;
+    serve = (_, response) => {
+      downloads += 1;
+      response.end('bytes of a video');
+    };
+    const file = join(machine.folder, 'full.mp4');
+    symlinkSync('/dev/full', `${file}.task_1.part`);
+    const { code, stderr } = await machine.run('video', 'download', 'task_1', '--out', file);
+    assert.deepEqual([code, downloads], [1, 1]);
+    assert.match(stderr, /full\.mp4\.task_1\.part: the disk is full\./);
+  });
+
+  it('a conversation cancels the answer at Ctrl-C', async () => {
+    const closed = Promise.withResolvers<void>();
+    serve = (_, response) => {
+      response.once('close', () => closed.resolve());
+      sendChunk(response, 'begun');
+    };
+    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any');
+    await chat.waitFor('> ');
+    chat.type('a question\r');
+    await chat.waitFor('begun');
+    chat.type(CTRL_C);
+    assert.equal(await chat.exited, 130);
+    await closed.promise;
+  });
+
+  it('a conversation of many questions has no warnings, and ends with Ctrl-D, also during an answer', async () => {
+    const QUESTIONS = 12;
+    let asked = 0;
+    serve = (_, response) => {
+      asked += 1;
+      sendChunk(response, `answer ${asked}.`);
+      if (asked < QUESTIONS) return endAnswer(response);
+      chat.type(CTRL_D);
+      return endAnswer(response);
+    };
+    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any');
+    for (let question = 1; question <= QUESTIONS; question++) {
+      await chat.waitFor('> ', question);
+      chat.type('next\r');
+      await chat.waitFor(`answer ${question}.`);
+    }
+    assert.equal(await chat.exited, 0, chat.text);
+    assert.doesNotMatch(chat.text, /Warning|closed/);
+  });
+});
