@@ -49,10 +49,13 @@ export interface SmtpOptions {
 
 const TIMEOUT_MS = 30_000;
 /**
- * Errors of the session or the sender rather than the mail: a retry may succeed once the operator has corrected the
- * settings.
+ * Errors of the session rather than the mail, like a refused sender: a retry may succeed once the operator has corrected
+ * the settings.
  */
 const SESSION_ERRORS = new Set(['EAUTH', 'ETLS', 'ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'EDNS', 'EPROTOCOL']);
+
+/** An error of nodemailer; `command` is the SMTP command that was refused. */
+type SmtpFailure = Error & { readonly code?: string; readonly command?: string; readonly responseCode?: number };
 
 /** Sends mail with nodemailer. */
 export class SmtpSender implements MailSender {
@@ -91,8 +94,9 @@ export class SmtpSender implements MailSender {
         headers: { 'auto-submitted': 'auto-generated' },
       });
     } catch (error) {
-      const { code = '', responseCode = 0, message } = error as { code?: string; responseCode?: number } & Error;
-      throw new SmtpError(message, responseCode >= 500 && !SESSION_ERRORS.has(code), error);
+      const { code = '', command, responseCode = 0, message } = error as SmtpFailure;
+      const isOfSettings = SESSION_ERRORS.has(code) || command === 'MAIL FROM';
+      throw new SmtpError(message, responseCode >= 500 && !isOfSettings, error);
     }
   }
 
