@@ -71,6 +71,11 @@ describe('the wire forms of the Model Context Protocol', () => {
       { 'mcp-protocol-version': '2025-06-18' },
     );
     assert.deepEqual(Object.keys(body.result ?? {}), ['tools']);
+    const withoutParameters = await post({ jsonrpc: '2.0', id: 4, method: 'tools/list', params: null });
+    assert.deepEqual(Object.keys(withoutParameters.body.result ?? {}), ['tools']);
+    const call = { name: 'balance', arguments: null };
+    const withoutArguments = await post({ jsonrpc: '2.0', id: 5, method: 'tools/call', params: call });
+    assert.equal(typeof withoutArguments.body.result?.structuredContent?.balance, 'number');
     const unknown = await post({ jsonrpc: '2.0', id: 3, method: 'resources/list' });
     assert.deepEqual([unknown.status, unknown.body.error?.code], [200, -32601]);
   });

@@ -74,7 +74,9 @@ export function parseMessage(body: unknown, headers: Headers): RpcRequest | RpcN
   if (body === undefined) throw new RpcError('parse', 'The body is empty.');
   if (Array.isArray(body)) throw new RpcError('invalidRequest', 'Batches are not supported: send one message.');
   if (!isObject(body)) throw new RpcError('invalidRequest', 'The body is not a JSON-RPC message.');
-  const { jsonrpc, method, params = {} } = body;
+  const { jsonrpc, method } = body;
+  // Some clients write null for no parameters.
+  const params = body.params ?? {};
   const id = isId(body.id) ? body.id : undefined;
   if (jsonrpc !== '2.0') throw new RpcError('invalidRequest', 'jsonrpc must be "2.0".', { id });
   if (method === undefined && ('result' in body || 'error' in body))

@@ -141,7 +141,9 @@ export class RpcServer {
   }
 
   async #callTool(params: UntrustedObject, { request, sender }: MethodCall): Promise<object> {
-    const { name, arguments: given = {} } = params;
+    const { name } = params;
+    // Some clients write null for no arguments.
+    const given = params.arguments ?? {};
     if (typeof name !== 'string') throw invalidParams('name must be a string.');
     if (!isObject(given)) throw invalidParams('arguments must be an object.');
     if (!isToolName(name)) throw invalidParams(`There is no tool ${name.slice(0, 100)}.`);
