@@ -31,7 +31,7 @@ export interface Counters {
 }
 
 /** Keys kept for one limit. The least recently used are evicted, so a flood of addresses cannot exhaust the memory. */
-const MAX_KEYS = 100_000;
+export const MAX_KEYS = 100_000;
 
 interface Window {
   used: number;

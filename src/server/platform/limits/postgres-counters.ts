@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { upToEntries } from '../cache.ts';
 import type { Clock } from '../clock.ts';
 import { type Migration, required } from '../db/migrate.ts';
-import type { Counters, MemoryCounters, SlotStore } from './counters.ts';
+import { type Counters, MAX_KEYS, type MemoryCounters, type SlotStore } from './counters.ts';
 
 /** Every 500th use deletes ended windows, which keeps the table small without a separate job. */
 const SWEEP_EVERY = 500;
@@ -131,8 +133,8 @@ interface SavedLimit {
   readonly name: string;
   readonly counters: MemoryCounters;
   readonly minPoints: number;
-  /** Keys of the rows in the table. */
-  readonly saved: Set<string>;
+  /** Keys of the rows in the table; bounded like the counters, whose keys callers choose. */
+  readonly saved: LRUCache<string, true>;
 }
 
 interface SnapshotLog {
@@ -173,13 +175,10 @@ export class CounterSnapshots {
     const restored = this.#restored.get(name) ?? [];
     const toKey = (key: string): string => key.slice(name.length + 1);
     counters.restore(restored.map(({ key, points: used, ends_at: endsAt }) => ({ key: toKey(key), used, endsAt })));
+    const saved = new LRUCache<string, true>(upToEntries(MAX_KEYS));
+    for (const { key } of restored) saved.set(key, true);
     this.#restored.delete(name);
-    this.#limits.push({
-      name,
-      counters,
-      minPoints: Math.max(1, points / 2),
-      saved: new Set(restored.map(({ key }) => key)),
-    });
+    this.#limits.push({ name, counters, minPoints: Math.max(1, points / 2), saved });
   }
 
   async close(): Promise<void> {
@@ -196,7 +195,7 @@ export class CounterSnapshots {
         const isWorthSaving = used >= minPoints;
         // A saved window that was refunded since must be written too, or a restart would restore the lockout.
         if (isWorthSaving || saved.has(rowKey)) rows.push({ key: rowKey, points: used, ends_at: endsAt });
-        if (isWorthSaving) saved.add(rowKey);
+        if (isWorthSaving) saved.set(rowKey, true);
         else saved.delete(rowKey);
       }
     if (rows.length === 0) return;
