@@ -30,6 +30,8 @@ const { values } = parseArgs({
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
 const connections = Number(values.connections);
+/** Load before each measured window, as in bench/chat.ts: during the others' turns V8 drops compiled code. */
+const leadIn = seconds * 2;
 const PENDING = 100_000;
 /** The address of the load generator, whose codes are counted. */
 const NETWORK = '127.0.0.1';
@@ -127,9 +129,11 @@ interface Measured extends LoadResult {
   readonly cpuMicros: number;
 }
 
-async function measure(running: Process, request: (index: number) => Request): Promise<Measured> {
+async function measure(running: Process, request: (index: number) => Request, leadIn = 0): Promise<Measured> {
+  const target = { origin: running.origin, connections, expect: [200, 400], request };
+  if (leadIn > 0) await load({ ...target, seconds: leadIn });
   const before = cpuSeconds(running.pid);
-  const result = await load({ origin: running.origin, connections, seconds, expect: [200, 400], request });
+  const result = await load({ ...target, seconds });
   if (result.failures > 0) throw new Error(`${result.failures} failed: ${result.firstFailure}`);
   return { ...result, cpuMicros: ((cpuSeconds(running.pid) - before) / result.requests) * 1e6 };
 }
@@ -182,10 +186,10 @@ async function runRounds(running: ReadonlyMap<Rival, Process>, count: number): P
   );
   for (let round = 0; round < count; round++)
     for (const [rival, process] of running) {
-      results.get(rival.name)?.codes.push(await measure(process, rival.code));
+      results.get(rival.name)?.codes.push(await measure(process, rival.code, leadIn));
       const codes = await makeCodes(rival, process.origin);
       const poll = (index: number) => rival.poll(codes[index % codes.length] ?? '', index);
-      results.get(rival.name)?.polls.push(await measure(process, poll));
+      results.get(rival.name)?.polls.push(await measure(process, poll, leadIn));
     }
   return results;
 }
