@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endpoint } from '../../../contract/endpoint.ts';
 import { plain, startHttp } from './start-http-server.fixture.ts';
 import { answerHeadRequest, beginEventStream } from './streams.ts';
@@ -15,11 +16,14 @@ describe('event stream', () => {
   let endAccess = () => {};
   let stopsWatching = 0;
   let ended: AbortSignal;
+  /** Called before a stream begins. */
+  let arrived = async (_request: { readonly disconnected: AbortSignal }): Promise<unknown> => undefined;
   before(async () => {
     http = await startHttp();
     http.routes.add(STREAM, async ({ request, reply }) => {
       reply.header('x-own', 'kept');
       if (answerHeadRequest(reply)) return reply;
+      await arrived(request);
       ended = beginEventStream(reply, {
         disconnected: request.disconnected,
         watchAccess(onEnd) {
@@ -55,6 +59,20 @@ describe('event stream', () => {
     /^cache-control: no-store\r$/im,
     /^x-accel-buffering: no\r$/im,
   ];
+
+  it('watches nothing for a client that left before its stream began', async () => {
+    const before = stopsWatching;
+    arrived = ({ disconnected }) => {
+      socket.destroy();
+      return once(disconnected, 'abort');
+    };
+    const socket = connect(port, '127.0.0.1');
+    socket.write('GET /api/stream HTTP/1.1\r\nhost: gate.example\r\n\r\n');
+    while (stopsWatching === before) await nextTurn();
+    arrived = async () => undefined;
+    assert.equal(ended.aborted, true);
+    assert.equal(stopsWatching, before + 1);
+  });
 
   it('is neither cached nor buffered by proxies, and keeps the headers of its handler', async () => {
     const { socket, said } = await open();

@@ -41,10 +41,10 @@ export function beginEventStream(reply: FastifyReply, ends: StreamEnds): AbortSi
   reply.raw.writeHead(200, headers as Record<string, string>);
   reply.raw.on('error', () => {});
   const accessEnded = new AbortController();
-  reply.raw.once(
-    'close',
-    ends.watchAccess(() => accessEnded.abort()),
-  );
+  const stopWatching = ends.watchAccess(() => accessEnded.abort());
+  // A client that left while its credential was checked is watched no longer: its response has been closed already.
+  if (reply.raw.destroyed) stopWatching();
+  else reply.raw.once('close', stopWatching);
   return AbortSignal.any([ends.disconnected, accessEnded.signal]);
 }
 
