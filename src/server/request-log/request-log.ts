@@ -550,9 +550,12 @@ export class LiveRequestLogSubscribers {
 
   async #begin(): Promise<void> {
     const newest = await this.#store.newestSeq();
+    const rows = await this.#read(newest);
+    // A view opened at the same time may have begun meanwhile.
+    if (this.#position !== undefined) return;
+    this.#position = newest;
     // The rows of the overlap existed before the view was opened.
-    this.#position ??= newest;
-    for (const row of await this.#read()) this.#sent.add(row.seq);
+    this.#sent = new Set(rows.map(({ seq }) => seq).filter((seq) => seq <= newest));
   }
 
   close(): void {
@@ -568,22 +571,23 @@ export class LiveRequestLogSubscribers {
     this.#sent = new Set();
   }
 
-  #read(): Promise<ListedRequest[]> {
-    return this.#store.listWrittenAfter(Math.max(0, (this.#position ?? 0) - OVERLAP), PAGE_SIZE);
+  #read(position: number): Promise<ListedRequest[]> {
+    return this.#store.listWrittenAfter(Math.max(0, position - OVERLAP), PAGE_SIZE);
   }
 
   async #poll(): Promise<void> {
-    if (this.#isReading || this.#position === undefined) return;
+    const [position, sent] = [this.#position, this.#sent];
+    if (this.#isReading || position === undefined) return;
     this.#isReading = true;
     try {
-      const rows = await this.#read();
-      if (this.#listeners.size === 0) return;
-      const added = rows.filter(({ seq }) => !this.#sent.has(seq));
-      this.#sent = new Set(rows.map(({ seq }) => seq));
-      this.#position = Math.max(this.#position, rows.at(-1)?.seq ?? 0);
+      const rows = await this.#read(position);
       // A full page is more than anyone can follow, so the remaining rows are skipped.
-      if (rows.length === PAGE_SIZE) this.#position = await this.#store.newestSeq();
-      this.#send(added);
+      const next = rows.length === PAGE_SIZE ? await this.#store.newestSeq() : (rows.at(-1)?.seq ?? 0);
+      // The views this read was for have been closed; others may have been opened since.
+      if (this.#sent !== sent) return;
+      this.#sent = new Set(rows.map(({ seq }) => seq));
+      this.#position = Math.max(position, next);
+      this.#send(rows.filter(({ seq }) => !sent.has(seq)));
     } catch (error) {
       this.#log.warn({ err: error }, 'the live view of the request log could not be read');
     } finally {
