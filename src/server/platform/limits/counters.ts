@@ -101,6 +101,11 @@ export class MemoryCounters implements Counters {
     return taken;
   }
 
+  /** Lets `takeChanged` return a window again, because it could not be saved. */
+  keepChanged(key: string): void {
+    this.#changed?.add(key);
+  }
+
   #current(key: string): Window | undefined {
     const window = this.#windows.get(key);
     return window !== undefined && window.endsAt > this.#clock.now() ? window : undefined;

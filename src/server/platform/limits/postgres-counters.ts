@@ -189,21 +189,26 @@ export class CounterSnapshots {
 
   async #save(): Promise<void> {
     const rows: Row[] = [];
+    const taken: { readonly counters: MemoryCounters; readonly key: string }[] = [];
+    const forgotten: (() => void)[] = [];
     for (const { name, counters, minPoints, saved } of this.#limits)
       for (const { key, used, endsAt } of counters.takeChanged(ROWS_PER_SAVE - rows.length)) {
+        taken.push({ counters, key });
         const rowKey = `${name}:${key}`;
         const isWorthSaving = used >= minPoints;
         // A saved window that was refunded since must be written too, or a restart would restore the lockout.
         if (isWorthSaving || saved.has(rowKey)) rows.push({ key: rowKey, points: used, ends_at: endsAt });
         if (isWorthSaving) saved.set(rowKey, true);
-        else saved.delete(rowKey);
+        else forgotten.push(() => saved.delete(rowKey));
       }
     if (rows.length === 0) return;
     try {
       for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT)
         await this.#write(rows.slice(at, at + ROWS_PER_STATEMENT));
+      for (const forget of forgotten) forget();
       await this.#kysely.deleteFrom('rate_limits').where('ends_at', '<=', this.#clock.now()).execute();
     } catch (error) {
+      for (const { counters, key } of taken) counters.keepChanged(key);
       this.#log?.warn({ err: error }, 'the counters of rate limits could not be saved');
     }
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { startValkey, VALKEY_IS_MISSING } from '../../../../test/valkey.ts';
 import { manualClock } from '../clock.ts';
@@ -190,6 +191,35 @@ describe('after a restart of a single process', () => {
       assert.equal((await third.limiter.peek('locked')).allowed, true);
       await third.limits.close();
       assert.equal((await (await start()).limiter.consume('locked')).allowed, true);
+    } finally {
+      await database.close();
+    }
+  });
+
+  it('keeps windows that could not be saved at first, such as on a full disk', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const database = openDatabase<RateLimitTables>('sqlite::memory:');
+    await migrate(database, rateLimitMigrations);
+    const clock = manualClock();
+    const failed = Promise.withResolvers<void>();
+    const start = async () => {
+      const log = { warn: () => failed.resolve() };
+      const limits = createRateLimits({ clock, snapshots: await CounterSnapshots.open(database.kysely, clock, log) });
+      return { limits, limiter: limits.define({ name: 'login', points: 4, durationSeconds: 60 }) };
+    };
+    try {
+      const first = await start();
+      for (let turn = 0; turn < 4; turn++) await first.limiter.consume('locked');
+      await sql`create trigger full before insert on rate_limits begin select raise(fail, 'full'); end`.execute(
+        database.kysely,
+      );
+      t.mock.timers.tick(1_000);
+      await failed.promise;
+      await sql`drop trigger full`.execute(database.kysely);
+      await first.limits.close();
+      const second = await start();
+      assert.equal((await second.limiter.peek('locked')).allowed, false);
+      await second.limits.close();
     } finally {
       await database.close();
     }
