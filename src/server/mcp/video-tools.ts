@@ -18,7 +18,7 @@ import type { Clock } from '../platform/clock.ts';
 import { withinTime } from '../platform/concurrency.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
-import { validatorFor } from '../platform/http/schema-validation.ts';
+import { dropDeclaredNulls, validatorFor } from '../platform/http/schema-validation.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { GenerationRequest } from '../video/generation-request.ts';
@@ -129,6 +129,8 @@ export class VideoTools {
   async call(name: ToolName, given: unknown, call: ToolCall): Promise<ToolResult> {
     const { metrics } = this.#dependencies;
     try {
+      // Programs whose models must name every argument send null for those that are left out.
+      dropDeclaredNulls(TOOLS[name].input, given);
       const checked = validatorFor(TOOLS[name].input)(given);
       if ('error' in checked) throw checked.error;
       const handle = this.#handlers[name] as (given: unknown, call: ToolCall) => Promise<object>;
