@@ -4,7 +4,7 @@ import { createProgram } from './program.ts';
 // The reader of a pipe may close it early, as in `reelgate video list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-// Without a reader there is nobody to tell; the command goes on.
+// A command continues when its progress has lost its reader.
 process.stderr.on('error', () => {});
 
 const asJson = process.argv.includes('--json');

@@ -76,7 +76,7 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     assert.deepEqual(await command.exited, { code: 130, stdout: '', stderr: '' });
   });
 
-  it('goes on when nobody reads its progress any more', async () => {
+  it('continues when its progress has lost its reader', async () => {
     let polls = 0;
     serve = (request, response) => {
       if (!request.url?.startsWith('/v1/videos/task_1')) return response.writeHead(404).end('{}');
