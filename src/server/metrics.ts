@@ -65,6 +65,11 @@ export function registerOnDemandMetrics(
     read: async () => toSamples(await artifacts.countPending()),
   });
   metrics.register({
+    name: 'artifact_unremovable_files',
+    help: 'Files of removed or expired videos whose deletion has failed and is retried, of all processes.',
+    read: async () => toSamples(await artifacts.countUnremovable()),
+  });
+  metrics.register({
     name: 'sign_ins',
     help: 'Sign-ins of devices and Claude Code and grants of applications that have not ended, of all processes.',
     labelNames: ['kind'],

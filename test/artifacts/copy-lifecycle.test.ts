@@ -259,12 +259,23 @@ describe('copies of finished videos', () => {
       await mkdir(path);
       clock.advance(31 * DAY_MS);
       await artifacts.removeEnded();
-      const left = await database.kysely.selectFrom('artifacts').select(['id', 'state']).execute();
-      assert.deepEqual(left, [{ id: first?.id, state: 'removing' }]);
+      const left = () =>
+        database.kysely.selectFrom('artifacts').select(['id', 'state', 'removal_tries as tries']).execute();
+      assert.deepEqual(await left(), [{ id: first?.id, state: 'removing', tries: 1 }]);
       assert.equal(await fixture.diskBytes(), 0);
-      await rm(path, { recursive: true });
+      assert.equal(await read(first?.task_id ?? ''), undefined);
+      // Retried with growing delays; administrators hear of a failure that lasts.
       await artifacts.removeEnded();
-      assert.deepEqual(await database.kysely.selectFrom('artifacts').select('id').execute(), []);
+      assert.deepEqual([(await left())[0]?.tries, await artifacts.countUnremovable(), fixture.notices], [1, 1, []]);
+      for (const minutes of [1, 5]) {
+        clock.advance(minutes * 60_000);
+        await artifacts.removeEnded();
+      }
+      assert.deepEqual([(await left())[0]?.tries, fixture.notices], [3, ['Removed videos still use space']]);
+      await rm(path, { recursive: true });
+      clock.advance(30 * 60_000);
+      await artifacts.removeEnded();
+      assert.deepEqual([await left(), await artifacts.countUnremovable()], [[], 0]);
     });
 
     it('a vanished file is copied again, and files without a row are removed', async () => {

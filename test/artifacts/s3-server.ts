@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,8 +27,28 @@ export async function startS3Server() {
     directory,
     configureBuckets: [{ name: BUCKET }],
   });
-  const { port } = await server.run();
+  const { port: inner } = await server.run();
+  const denied = new Set<string>();
+  // The server has no permissions, so a proxy refuses the methods that a key may not use.
+  const proxy = createServer((incoming, outgoing) => {
+    if (denied.has(incoming.method ?? '')) {
+      incoming.resume();
+      outgoing.writeHead(403).end('<Error><Code>AccessDenied</Code></Error>');
+      return;
+    }
+    const { method, url, headers } = incoming;
+    const forwarded = request({ port: inner, host: '127.0.0.1', method, path: url, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(outgoing);
+    });
+    forwarded.on('error', () => outgoing.destroy());
+    incoming.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const { port } = proxy.address() as AddressInfo;
   return {
+    /** Methods that the key may not use. */
+    denied,
     /** Settings of a service that stores its copies there, with the server's own keys. */
     env: {
       ARTIFACTS: 's3',
@@ -38,6 +59,8 @@ export async function startS3Server() {
       ARTIFACTS_S3_SECRET_KEY: 'S3RVER',
     },
     async stop() {
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
       await server.close();
       await rm(directory, { recursive: true, force: true });
     },

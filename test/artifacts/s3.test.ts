@@ -70,6 +70,29 @@ describe('copies in S3', () => {
       assert.equal(await read(fixture, 'task_1'), undefined);
     });
 
+    it('expired copies that may not be deleted are no longer served, stay known, and are removed later', async (t) => {
+      const fixture = await makeArtifactFixture(await open(), server.env);
+      t.after(() => fixture.stop());
+      t.after(() => server.denied.clear());
+      const { s3 } = opened(fixture.directory);
+      fixture.artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('task_1');
+      await fixture.waitFor('stored', 'task_1');
+      const before = await idsIn(s3);
+      server.denied.add('DELETE');
+      fixture.clock.advance(31 * 24 * HOUR_MS);
+      await fixture.artifacts.removeEnded();
+      assert.equal(await read(fixture, 'task_1'), undefined);
+      const row = await fixture.row('task_1');
+      assert.equal(row?.state, 'removing');
+      assert.match(row?.last_error ?? '', /403.*AccessDenied/);
+      assert.deepEqual([await idsIn(s3), await fixture.artifacts.countUnremovable()], [before, 1]);
+      server.denied.clear();
+      fixture.clock.advance(HOUR_MS);
+      await fixture.artifacts.removeEnded();
+      assert.deepEqual([await fixture.row('task_1'), await fixture.artifacts.countUnremovable()], [undefined, 0]);
+    });
+
     it('a wrong key is an error that is retried, not a copy', async (t) => {
       const fixture = await makeArtifactFixture(await open(), { ...server.env, ARTIFACTS_S3_SECRET_KEY: 'wrong' });
       t.after(() => fixture.stop());

@@ -112,6 +112,20 @@ describe('service alerts', { skip, concurrency: 2 }, () => {
     assertAlerts([{ name: 'disk nearly full', before: start, during, minutes: 4, alerts }]);
   });
 
+  it('fire for files that cannot be deleted', async (test) => {
+    const service = await startTestService('sqlite::memory:', { METRICS_TOKEN });
+    test.after(() => service.stop());
+    const start = await scrapeAsPrometheus(service.url);
+    const during = new Map(
+      [...start].map(([series, value]) => [
+        series,
+        series.startsWith('reelgate_artifact_unremovable_files') ? 2 : value,
+      ]),
+    );
+    const alerts = ['ReelgateFilesNotDeleted'];
+    assertAlerts([{ name: 'files not deleted', before: start, during, minutes: 35, alerts }]);
+  });
+
   it('fire for an identity provider whose responses are refused', async (test) => {
     const provider = await FakeProvider.start();
     const OIDC_PROVIDERS = JSON.stringify([provider.settings('company', { auto_create: true })]);

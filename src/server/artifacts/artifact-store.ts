@@ -430,17 +430,39 @@ export class RemovalStore {
     return ids.length;
   }
 
-  /** Marked copies in the order of their ids. */
-  async listRemoving(afterId: string, limit: number): Promise<string[]> {
-    const rows = await this.#database.kysely
+  /** Marked copies whose removal is due, in the order of their ids. */
+  listRemoving(now: number, afterId: string, limit: number): Promise<RemovingCopy[]> {
+    return this.#database.kysely
       .selectFrom('artifacts')
-      .select('id')
+      .select(['id', 'removal_tries'])
       .where('state', '=', 'removing')
+      .where(({ or, eb }) => or([eb('next_removal_at', 'is', null), eb('next_removal_at', '<=', now)]))
       .where('id', '>', afterId)
       .orderBy('id')
       .limit(limit)
       .execute();
-    return rows.map(({ id }) => id);
+  }
+
+  /** Records a failed removal. Of concurrent attempts one counts. */
+  async postpone({ id, removal_tries }: RemovingCopy, at: number, lastError: string): Promise<void> {
+    await this.#database.kysely
+      .updateTable('artifacts')
+      .set({ removal_tries: removal_tries + 1, next_removal_at: at, last_error: lastError })
+      .where('id', '=', id)
+      .where('state', '=', 'removing')
+      .where('removal_tries', '=', removal_tries)
+      .execute();
+  }
+
+  /** The marked copies whose files could not be removed, and their size. */
+  async countFailed(): Promise<Usage> {
+    const { files, bytes } = await this.#database.kysely
+      .selectFrom('artifacts')
+      .select(({ fn }) => [fn.countAll<number>().as('files'), fn.sum<number | null>('bytes').as('bytes')])
+      .where('state', '=', 'removing')
+      .where('next_removal_at', 'is not', null)
+      .executeTakeFirstOrThrow();
+    return { files: Number(files), bytes: Number(bytes ?? 0) };
   }
 
   async delete(id: string): Promise<void> {
@@ -462,6 +484,9 @@ export class RemovalStore {
     return query.orderBy('stored_at').orderBy('id').limit(limit).execute();
   }
 }
+
+/** A marked copy and the number of failed attempts to remove its file. */
+export type RemovingCopy = Pick<ArtifactRow, 'id' | 'removal_tries'>;
 
 /** A stored copy in the order of its age. */
 export type OldestCopy = Pick<ArtifactRow, 'id' | 'bytes' | 'stored_at'>;

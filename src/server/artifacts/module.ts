@@ -25,6 +25,7 @@ import {
   ArtifactRemover,
   accountStorageLimits,
   type PlanStorage,
+  type SpaceShortage,
   type StorageLimits,
   StorageSpace,
   StorageUsageSumCheck,
@@ -68,6 +69,8 @@ export interface Artifacts {
   usage(userId?: number): Promise<Usage>;
   limitsOf(userId: number): Promise<StorageLimits>;
   countPending(): Promise<number>;
+  /** Files of removed copies whose deletion has failed and is retried. */
+  countUnremovable(): Promise<number>;
   /**
    * Number of space sums that differ from the stored copies, from this process's latest check; undefined if it has made
    * none.
@@ -113,6 +116,7 @@ export function makeArtifacts({
     usage: (userId?: number) => (userId === undefined ? usage.ofAll() : usage.of(userId)),
     limitsOf,
     countPending: () => store.countPending(),
+    countUnremovable: async () => (await removals.countFailed()).files,
     changeOwner: (trx: Trx, taskIds: readonly string[], userId: number) => store.changeOwner(trx, taskIds, userId),
   };
   if (opened === undefined) return { ...common, ...SWITCHED_OFF };
@@ -120,18 +124,17 @@ export function makeArtifacts({
   const { files } = opened;
   const audit = new StorageUsageSumCheck(usage, log);
   const incoming = new IncomingFileDirectory(opened.incomingDirectory);
-  const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming });
+  const onShortage = (shortage: SpaceShortage, since: number) => {
+    log.warn({ shortage }, 'space for stored videos is short');
+    const notice = storageFullNotice(shortage, since, clock.now());
+    return database
+      .transaction((trx) => notifier.notifyAdministrators(trx, notice))
+      .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));
+  };
+  const onUnremovable = () => onShortage('unremovable', clock.now());
+  const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming, onUnremovable });
   const limits = { maxBytes: config.artifactsMaxGb * GB, minFreeBytes: config.artifactsMinFreeGb * GB };
-  const space = new StorageSpace({
-    ...{ usage, removals, files, remover, clock, ...limits },
-    onShortage: (shortage, since) => {
-      log.warn({ shortage }, 'the space for stored videos is out');
-      const notice = storageFullNotice(shortage, since, clock.now());
-      return database
-        .transaction((trx) => notifier.notifyAdministrators(trx, notice))
-        .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));
-    },
-  });
+  const space = new StorageSpace({ usage, removals, files, remover, clock, ...limits, onShortage });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg });
   const expiryNotices = new ExpiryNotices({
     database,

@@ -7,7 +7,7 @@ const MB = 1024 ** 2;
 const USER = 1;
 
 /** A space of 100 MB with copies of 10 MB each, oldest first, of which `others` belong to another account. */
-function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb = 100 }) {
+function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb = 100, canRemove = true }) {
   const stored = Array.from({ length: copies + others }, (_, n) => ({
     id: String(n).padStart(3, '0'),
     bytes: 10 * MB,
@@ -15,11 +15,15 @@ function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb
     user: n < others ? 2 : USER,
   }));
   const removed: string[] = [];
+  /** Marked for removal, but still there. */
+  const unremovable: string[] = [];
   const told: { shortage: SpaceShortage; since: number }[] = [];
   const clock = manualClock();
   const device = { freeBytes: freeMb * MB };
   const left = (user?: number) =>
-    stored.filter((copy) => !removed.includes(copy.id) && (user === undefined || copy.user === user));
+    stored.filter(
+      (copy) => ![...removed, ...unremovable].includes(copy.id) && (user === undefined || copy.user === user),
+    );
   const sum = (user?: number) => ({ bytes: left(user).length * 10 * MB, files: left(user).length });
   const space = new StorageSpace({
     usage: { of: async (user: number) => sum(user), ofAll: async () => sum() } as never,
@@ -29,11 +33,13 @@ function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb
           .filter(({ stored_at }) => stored_at > (after?.stored_at ?? -1))
           .slice(0, 2),
       markRemoved: async () => {},
+      countFailed: async () => ({ files: unremovable.length, bytes: unremovable.length * 10 * MB }),
     } as never,
     remover: {
-      remove: async (id: string) => {
-        removed.push(id);
-        device.freeBytes += 10 * MB;
+      tryRemove: async ({ id }: { id: string }) => {
+        (canRemove ? removed : unremovable).push(id);
+        if (canRemove) device.freeBytes += 10 * MB;
+        return canRemove;
       },
     } as never,
     files: { freeBytes: async () => device.freeBytes } as never,
@@ -44,7 +50,7 @@ function spaceOf({ copies = 0, others = 0, freeMb = 1_000, minFreeMb = 20, maxMb
   });
   const reserve = (mb: number, limitMb = 100) => space.reserve(USER, mb * MB, limitMb * MB);
   const kinds = () => told.map(({ shortage }) => shortage);
-  return { space, reserve, removed, told, kinds, device, clock };
+  return { space, reserve, removed, unremovable, told, kinds, device, clock };
 }
 
 const noSpace = (error: unknown): boolean => error instanceof NoSpaceError && !error.isPermanent;
@@ -89,6 +95,12 @@ describe('space of stored videos', () => {
     const { reserve, removed, kinds } = spaceOf({ copies: 1, freeMb: 5, minFreeMb: 0 });
     await assert.rejects(reserve(30), noSpace);
     assert.deepEqual([removed, kinds()], [[], ['blocked']]);
+  });
+
+  it('stops evicting once files cannot be deleted, which still use space', async () => {
+    const { reserve, removed, unremovable, kinds } = spaceOf({ copies: 10, canRemove: false });
+    for (const bytes of [10, 10, 5]) await assert.rejects(reserve(bytes), noSpace);
+    assert.deepEqual([removed, unremovable, kinds()], [[], ['000'], Array(3).fill('unremovable')]);
   });
 
   it('does not count bytes twice that a copy in progress has written', async () => {

@@ -6,14 +6,14 @@ import type { Config } from '../platform/config.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
-import type { ArtifactStore, OldestCopy, RemovalStore, StorageUsageStore } from './artifact-store.ts';
+import type { ArtifactStore, OldestCopy, RemovalStore, RemovingCopy, StorageUsageStore } from './artifact-store.ts';
 import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
 
 /**
  * `evicting`: the oldest copies were removed for a newer one. `blocked`: a copy was not stored, and none was removed
- * for it.
+ * for it. `unremovable`: files of removed copies cannot be deleted and still use space.
  */
-export type SpaceShortage = 'evicting' | 'blocked';
+export type SpaceShortage = 'evicting' | 'blocked' | 'unremovable';
 
 interface StorageSpaceDependencies {
   readonly usage: StorageUsageStore;
@@ -128,7 +128,14 @@ export class StorageSpace {
     const { maxBytes, minFreeBytes } = this.#dependencies;
     if (fileBytes > Math.min(limitBytes, maxBytes))
       throw new NoSpaceError(`a file of ${fileBytes} bytes is larger than the space of the account`, true);
-    const shortage = await this.#measure(userId, bytes, limitBytes);
+    const { removals } = this.#dependencies;
+    const unremovable = await removals.countFailed();
+    const shortage = await this.#measure(userId, bytes, { limitBytes, unremovableBytes: unremovable.bytes });
+    // Evicted copies would be lost to their owners without freeing any space.
+    if (unremovable.files > 0 && shortage.ofAccount + shortage.ofAll > 0) {
+      await this.#tell('unremovable');
+      throw new NoSpaceError('files of removed copies cannot be deleted', false);
+    }
     const isForeign = shortage.foreign > minFreeBytes * FOREIGN_SHARE;
     const evicted = isForeign ? undefined : await this.#choose(userId, shortage);
     if (evicted !== undefined) {
@@ -159,10 +166,14 @@ export class StorageSpace {
    * Copies never use the space to leave free: bytes missing from it belong to other programs, and no copy is evicted to
    * replace them.
    */
-  async #measure(userId: number, bytes: number, limitBytes: number): Promise<Shortage> {
+  async #measure(
+    userId: number,
+    bytes: number,
+    { limitBytes, unremovableBytes }: { readonly limitBytes: number; readonly unremovableBytes: number },
+  ): Promise<Shortage> {
     const { usage, files, maxBytes, minFreeBytes } = this.#dependencies;
     const used = (await usage.of(userId)).bytes + (this.#reservedByUser.get(userId) ?? 0);
-    const total = (await usage.ofAll()).bytes + this.#reserved;
+    const total = (await usage.ofAll()).bytes + unremovableBytes + this.#reserved;
     const free = (await files.freeBytes()) ?? Number.POSITIVE_INFINITY;
     const missing = minFreeBytes + this.#unwritten + bytes - free;
     return {
@@ -207,7 +218,9 @@ export class StorageSpace {
     const { removals, remover } = this.#dependencies;
     for (const id of ids) {
       await removals.markRemoved([id]);
-      await remover.remove(id);
+      if (await remover.tryRemove({ id, removal_tries: 0 })) continue;
+      await this.#tell('unremovable');
+      throw new NoSpaceError('the file of an evicted copy could not be deleted', false);
     }
   }
 }
@@ -252,6 +265,14 @@ const TEXTS: Readonly<Record<SpaceShortage, { readonly title: Bilingual; readonl
         '正在删除最早存储的视频，以便为新视频腾出空间。空间由 ARTIFACTS_MAX_GB 和 ARTIFACTS_MIN_FREE_GB 限定；处理方法见 docs/artifacts.md。',
     },
   },
+  unremovable: {
+    title: { en: 'Removed videos still use space', 'zh-CN': '已移除的视频仍占用空间' },
+    content: {
+      en: 'Files of removed or expired videos cannot be deleted. They are no longer served, but use space (and cost money in a bucket), and new videos are not stored once the space is used up. Check that the service may delete them (s3:DeleteObject, or write access to ARTIFACTS_DIR); it retries by itself. See docs/artifacts.md.',
+      'zh-CN':
+        '部分已删除或已过期视频的文件无法删除。这些文件不再对外提供，但仍占用空间（在存储桶中还会产生费用）；空间用完后，新视频将无法存储。请检查服务是否有删除权限（s3:DeleteObject，或 ARTIFACTS_DIR 的写权限）；服务会自动重试。处理方法见 docs/artifacts.md。',
+    },
+  },
   blocked: {
     title: { en: 'New videos cannot be stored', 'zh-CN': '新视频无法存储' },
     content: {
@@ -260,6 +281,12 @@ const TEXTS: Readonly<Record<SpaceShortage, { readonly title: Bilingual; readonl
         'ARTIFACTS_DIR 所在磁盘的可用空间低于 ARTIFACTS_MIN_FREE_GB，删除已存储的视频也无济于事，因此未删除任何视频。新视频暂由供应商提供，数小时或数天后会被供应商删除。请清理磁盘空间；处理方法见 docs/artifacts.md。',
     },
   },
+};
+
+const KEYS: Readonly<Record<SpaceShortage, (since: number) => string>> = {
+  evicting: () => 'full',
+  blocked: (since) => `blocked:${since}`,
+  unremovable: () => 'unremovable',
 };
 
 /**
@@ -273,7 +300,7 @@ export const storageFullNotice = (shortage: SpaceShortage, since: number, now: n
   topic: 'storage.full',
   ...TEXTS[shortage],
   targetUrl: '',
-  deduplicationKey: `storage.${shortage === 'blocked' ? `blocked:${since}` : 'full'}:${Math.floor(now / DAY_MS)}`,
+  deduplicationKey: `storage.${KEYS[shortage](since)}:${Math.floor(now / DAY_MS)}`,
 });
 
 /** A plan's limits for stored copies; null: the setting applies. */
@@ -314,43 +341,70 @@ interface ArtifactRemoverDependencies {
   readonly removals: RemovalStore;
   readonly files: ArtifactFileStorage;
   readonly incoming: IncomingFileDirectory;
+  /** Called when files could repeatedly not be removed. Never throws. */
+  readonly onUnremovable: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 const BATCH = 200;
+/** Delays after the first, second, … failed removal; the last one repeats. */
+const RETRY_MS = [60_000, 5 * 60_000, 30 * 60_000, 2 * HOUR_MS, 6 * HOUR_MS] as const;
+/** Failed attempts at one file after which the administrators are notified: a short outage of a bucket is none. */
+const TRIES_OF_NOTICE = 3;
+const MAX_ERROR_LENGTH = 300;
 const ORPHAN_INTERVAL_MS = 6 * HOUR_MS;
 /** A younger file may belong to a row that is still being written. */
 const ORPHAN_AGE_MS = HOUR_MS;
 
-/** Removes copies in the order mark, file, row, so that no file ever exists without a row. */
+/**
+ * Removes copies in the order mark, file, row, so that no file ever exists without a row. A marked copy is no longer
+ * served, even while its file cannot be removed, such as for want of a permission.
+ */
 export class ArtifactRemover {
   readonly #dependencies: ArtifactRemoverDependencies;
   constructor(dependencies: ArtifactRemoverDependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Removes the file and the row of a copy that is marked. */
-  async remove(id: string): Promise<void> {
-    const { removals, files, incoming } = this.#dependencies;
-    // This order matters: a copy in progress can no longer be stored once its incoming file is gone.
-    await incoming.removeAll(id);
-    await files.remove(id);
+  /**
+   * Removes the file and the row of a copy that is marked, or postpones that.
+   * @returns false if the file could not be removed
+   */
+  async tryRemove(copy: RemovingCopy): Promise<boolean> {
+    const { removals, files, incoming, clock, log } = this.#dependencies;
+    const { id, removal_tries: tries } = copy;
+    try {
+      // This order matters: a copy in progress can no longer be stored once its incoming file is gone.
+      await incoming.removeAll(id);
+      await files.remove(id);
+    } catch (error) {
+      log.error({ err: error, artifactId: id, tries: tries + 1 }, 'a stored file could not be removed');
+      const waitMs = RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0;
+      await removals.postpone(copy, clock.now() + waitMs, messageOf(error));
+      return false;
+    }
     await removals.delete(id);
+    return true;
   }
 
   /** Removes expired copies, copies of removed accounts, and marked copies. */
   async removeEnded(): Promise<void> {
-    const { removals, clock } = this.#dependencies;
+    const { removals, clock, onUnremovable } = this.#dependencies;
     while ((await removals.markEnded(clock.now(), BATCH)) >= BATCH);
+    let isOverdue = false;
     for (let last: string | undefined = ''; last !== undefined; ) {
-      const ids = await removals.listRemoving(last, BATCH);
-      for (const id of ids) await this.#orLater(id, () => this.remove(id));
-      last = ids.length < BATCH ? undefined : ids.at(-1);
+      const copies: RemovingCopy[] = await removals.listRemoving(clock.now(), last, BATCH);
+      for (const copy of copies) {
+        const isRemoved = await this.tryRemove(copy);
+        isOverdue ||= !isRemoved && copy.removal_tries + 1 >= TRIES_OF_NOTICE;
+      }
+      last = copies.length < BATCH ? undefined : copies.at(-1)?.id;
     }
+    if (isOverdue) await onUnremovable();
   }
 
-  /** A file that cannot be removed, such as a locked object of a bucket, stays for the next run and holds up no other. */
+  /** A file that cannot be removed stays for the next run and holds up no other. */
   async #orLater(id: string, remove: () => Promise<void>): Promise<void> {
     try {
       await remove();
@@ -389,3 +443,6 @@ export class ArtifactRemover {
     if (removed > 0) log.warn({ removed }, 'removed files of videos that no row names');
   }
 }
+
+const messageOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH);

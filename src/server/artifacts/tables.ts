@@ -32,6 +32,10 @@ export interface ArtifactTables {
     is_announced: Generated<0 | 1>;
     /** JSON of what the file says about its origin; null until somebody asks, and for other files than videos. */
     provenance: Generated<string | null>;
+    /** Failed attempts to remove the file of a `removing` row. */
+    removal_tries: Generated<number>;
+    /** Time of the next attempt to remove the file; null unless one has failed. */
+    next_removal_at: Generated<number | null>;
   };
   /** Sums over the stored copies of an account, changed in the transaction that changes their rows. */
   artifact_usage: {
@@ -95,6 +99,13 @@ export const artifactMigrations: readonly Migration[] = [
     id: '0119-artifact-provenance',
     up: async ({ schema }, { text }) => {
       await schema.alterTable('artifacts').addColumn('provenance', text).execute();
+    },
+  },
+  {
+    id: '0121-artifact-removals',
+    async up({ schema }, { int64 }) {
+      await schema.alterTable('artifacts').addColumn('removal_tries', int64, zero).execute();
+      await schema.alterTable('artifacts').addColumn('next_removal_at', int64).execute();
     },
   },
 ];
