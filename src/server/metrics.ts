@@ -65,6 +65,14 @@ export function registerOnDemandMetrics(
     read: async () => toSamples(await artifacts.countPending()),
   });
   metrics.register({
+    name: 'artifact_store_up',
+    help: 'Whether the files of stored videos are where this service wrote them; no sample if copies are disabled.',
+    async read() {
+      const isAvailable = await artifacts.isAvailable();
+      return isAvailable === undefined ? [] : toSamples(Number(isAvailable));
+    },
+  });
+  metrics.register({
     name: 'artifact_unremovable_files',
     help: 'Files of removed or expired videos whose deletion has failed and is retried, of all processes.',
     read: async () => toSamples(await artifacts.countUnremovable()),

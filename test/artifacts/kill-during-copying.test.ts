@@ -7,6 +7,7 @@ import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import { StorageUsageStore } from '../../src/server/artifacts/artifact-store.ts';
+import { MARKER } from '../../src/server/artifacts/file-storage.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { ProcessesInTurn } from '../faults/processes-in-turn.ts';
@@ -52,7 +53,8 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(rows.length > 0);
     const onDisk = new Map<string, Buffer>();
     for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
-      if (entry.isFile()) onDisk.set(entry.name, await readFile(join(entry.parentPath, entry.name)));
+      if (entry.isFile() && entry.name !== MARKER)
+        onDisk.set(entry.name, await readFile(join(entry.parentPath, entry.name)));
     for (const { id, state, bytes, sha256 } of rows) {
       const file = onDisk.get(id);
       assert.equal(state, 'stored');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -56,6 +56,23 @@ describe('stored videos, through the whole service', () => {
       assert.equal((await contentOf(id, { 'if-none-match': etag })).status, 304);
       const other = await contentOf(id, { range: 'bytes=10-19', 'if-range': '"another"' });
       assert.deepEqual([other.status, (await other.arrayBuffer()).byteLength], [200, CLIP.length]);
+      service.sandbox.control.clearFaults();
+    });
+
+    it('come from the vendor while the disk is not mounted, and are refused for the moment if it has lost them', async () => {
+      const id = await finished('a video on a disk');
+      await untilStored(id);
+      const aside = join(folder, 'aside');
+      await rename(join(folder, 'files'), aside);
+      const served = await contentOf(id);
+      assert.deepEqual([served.status, Buffer.from(await served.arrayBuffer())], [200, CLIP]);
+      service.sandbox.control.fault({ kind: '403', operation: 'content', times: Number.POSITIVE_INFINITY });
+      const refused = await contentOf(id);
+      assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '60']);
+      assert.equal(((await refused.json()) as { error: { code: string } }).error.code, 'unavailable');
+      assert.equal((await service.operator.request('GET', `/api/videos/${id}`)).success, true);
+      await rename(aside, join(folder, 'files'));
+      assert.deepEqual(Buffer.from(await (await contentOf(id)).arrayBuffer()), CLIP);
       service.sandbox.control.clearFaults();
     });
 

@@ -112,19 +112,28 @@ describe('service alerts', { skip, concurrency: 2 }, () => {
     assertAlerts([{ name: 'disk nearly full', before: start, during, minutes: 4, alerts }]);
   });
 
-  it('fire for files that cannot be deleted', async (test) => {
-    const service = await startTestService('sqlite::memory:', { METRICS_TOKEN });
-    test.after(() => service.stop());
-    const start = await scrapeAsPrometheus(service.url);
-    const during = new Map(
-      [...start].map(([series, value]) => [
-        series,
-        series.startsWith('reelgate_artifact_unremovable_files') ? 2 : value,
-      ]),
-    );
-    const alerts = ['ReelgateFilesNotDeleted'];
-    assertAlerts([{ name: 'files not deleted', before: start, during, minutes: 35, alerts }]);
-  });
+  for (const [name, metric, value, minutes, alert] of [
+    ['files that cannot be deleted', 'reelgate_artifact_unremovable_files', 2, 35, 'ReelgateFilesNotDeleted'],
+    ['a disk of stored files that is not mounted', 'reelgate_artifact_store_up', 0, 3, 'ReelgateFileStoreGone'],
+  ] as const)
+    it(`fire for ${name}`, async (test) => {
+      const folder = mkdtempSync(join(tmpdir(), 'rg-files-'));
+      const service = await startTestService('sqlite::memory:', {
+        METRICS_TOKEN,
+        ARTIFACTS: 'disk',
+        ARTIFACTS_DIR: folder,
+      });
+      test.after(async () => {
+        await service.stop();
+        rmSync(folder, { recursive: true });
+      });
+      const start = await scrapeAsPrometheus(service.url);
+      assert.ok([...start.keys()].some((series) => series.startsWith(metric)));
+      const during = new Map(
+        [...start].map(([series, before]) => [series, series.startsWith(metric) ? value : before]),
+      );
+      assertAlerts([{ name, before: start, during, minutes, alerts: [alert] }]);
+    });
 
   it('fire for an identity provider whose responses are refused', async (test) => {
     const provider = await FakeProvider.start();

@@ -37,6 +37,8 @@ interface ArtifactCopierDependencies {
   readonly copies: CopiesUnderWay;
   readonly posters: Posters;
   readonly limitsOf: (userId: number) => Promise<StorageLimits>;
+  /** Whether the place of the files is there; none is copied meanwhile. */
+  readonly isAvailable: () => Promise<boolean>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -102,10 +104,11 @@ export class ArtifactCopier {
   }
 
   async #fill(): Promise<void> {
-    const { store, clock } = this.#dependencies;
+    const { store, clock, isAvailable } = this.#dependencies;
     while (this.#isAwaited && !this.#stopping.signal.aborted && this.#running.size < MAX_COPIES) {
       this.#isAwaited = false;
       const free = MAX_COPIES - this.#running.size;
+      if (!(await isAvailable())) return;
       const claims = await store.claimDue(clock.now(), LEASE_MS, free);
       for (const claim of claims) this.#begin(claim);
     }
@@ -221,7 +224,7 @@ export class ArtifactCopier {
     const isFinal =
       (error instanceof SourceGoneError && claim.tries >= TRIES_OF_GONE) ||
       (error instanceof NoSpaceError && error.isPermanent) ||
-      now - claim.created_at > GIVE_UP_MS;
+      (now - claim.created_at > GIVE_UP_MS && !isAppError(error, 'unavailable'));
     const waitMs = RETRY_MS[Math.min(claim.tries, RETRY_MS.length) - 1] ?? 0;
     log.info({ err: error, taskId: claim.task_id, tries: claim.tries, isFinal }, 'a video could not be copied');
     await store.defer(claim, isFinal ? null : now + waitMs, message.slice(0, MAX_ERROR_LENGTH));

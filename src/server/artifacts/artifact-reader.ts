@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { AppError, isAppError } from '../platform/app-error.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
 import type { Log } from '../platform/log.ts';
 import { isSingleRange, resolveRange } from '../platform/media.ts';
@@ -40,7 +41,10 @@ export class ArtifactReader {
     this.#dependencies = dependencies;
   }
 
-  /** @returns undefined if there is no copy, or none yet */
+  /**
+   * @returns undefined if there is no copy, or none yet
+   * @throws AppError `unavailable` while the place of the files is gone
+   */
   async open(taskId: string, request: OpenRequest): Promise<OpenFile | undefined> {
     const { store, files } = this.#dependencies;
     if (files === undefined) return undefined;
@@ -65,14 +69,21 @@ export class ArtifactReader {
     if (row.provenance !== null) return JSON.parse(row.provenance) as Provenance;
     const read = async (start: number, end: number): Promise<Buffer> => {
       const body = await files.open(row.id, start, end);
-      return body === undefined ? Buffer.alloc(0) : buffer(body);
+      if (body === undefined) throw new AppError('content_not_found');
+      return buffer(body);
     };
     // Checking a manifest reads the whole file, so the result is kept.
-    return this.#provenance.run(row.id, async () => {
-      const found = await findProvenance({ read, bytes: row.bytes });
-      await store.keepProvenance(row, JSON.stringify(found));
-      return found;
-    });
+    return this.#provenance
+      .run(row.id, async () => {
+        const found = await findProvenance({ read, bytes: row.bytes });
+        await store.keepProvenance(row, JSON.stringify(found));
+        return found;
+      })
+      .catch((error: unknown) => {
+        // The page that shows it does not need the file.
+        if (isAppError(error, 'unavailable') || isAppError(error, 'content_not_found')) return undefined;
+        throw error;
+      });
   }
 
   /** Opens the stored poster of a video, if there is one. */

@@ -2,11 +2,11 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../platform/config.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
-import { type ArtifactFileStorage, DiskFileStorage } from './file-storage.ts';
+import { type ArtifactFileStorage, DiskFileStorage, type MarkedStorage } from './file-storage.ts';
 import { S3Client, S3FileStorage } from './s3.ts';
 
 interface ConfiguredFileStorage {
-  readonly files: ArtifactFileStorage;
+  readonly files: MarkedStorage;
   readonly disk: DiskFileStorage;
   /** Undefined unless ARTIFACTS=s3. */
   readonly s3: S3FileStorage | undefined;
@@ -30,10 +30,10 @@ export function createFileStorage(config: Config, outbound: OutboundClient): Con
 }
 
 /** Storage during a move from disk to S3: new copies are stored in S3, and each copy is read from wherever it is. */
-class DiskToS3TransitionFileStorage implements ArtifactFileStorage {
+class DiskToS3TransitionFileStorage implements MarkedStorage {
   readonly #from: ArtifactFileStorage;
-  readonly #to: ArtifactFileStorage;
-  constructor(from: ArtifactFileStorage, to: ArtifactFileStorage) {
+  readonly #to: MarkedStorage;
+  constructor(from: ArtifactFileStorage, to: MarkedStorage) {
     this.#from = from;
     this.#to = to;
   }
@@ -62,6 +62,18 @@ class DiskToS3TransitionFileStorage implements ArtifactFileStorage {
 
   freeBytes(): Promise<number | undefined> {
     return this.#to.freeBytes();
+  }
+
+  get markerName(): string {
+    return this.#to.markerName;
+  }
+
+  isMarked(): Promise<boolean> {
+    return this.#to.isMarked();
+  }
+
+  mark(): Promise<void> {
+    return this.#to.mark();
   }
 }
 

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 
@@ -20,11 +20,22 @@ export interface ArtifactFileStorage {
   freeBytes(): Promise<number | undefined>;
 }
 
+/** A place for files that can be recognized, even if it is empty. */
+export interface MarkedStorage extends ArtifactFileStorage {
+  /** The marker's path or URL, for administrators. */
+  readonly markerName: string;
+  isMarked(): Promise<boolean>;
+  mark(): Promise<void>;
+}
+
+/** Empty file beside the stored ones; no id is a name of this form. */
+export const MARKER = '.reelgate-files';
+
 /** Characters of an id that name its folder: 64² folders keep each of them small. */
 const FOLDER_LENGTH = 2;
 
 /** Stores the copies of videos as files in a directory shared by all processes. */
-export class DiskFileStorage implements ArtifactFileStorage {
+export class DiskFileStorage implements MarkedStorage {
   readonly #directory: string;
   constructor(directory: string) {
     this.#directory = directory;
@@ -70,6 +81,19 @@ export class DiskFileStorage implements ArtifactFileStorage {
       }
       if (found.length > 0) yield found;
     }
+  }
+
+  get markerName(): string {
+    return join(this.#directory, MARKER);
+  }
+
+  async isMarked(): Promise<boolean> {
+    return (await stat(this.markerName).catch(ignoreMissing)) !== undefined;
+  }
+
+  async mark(): Promise<void> {
+    await mkdir(this.#directory, { recursive: true });
+    await writeFile(this.markerName, '', { flush: true });
   }
 
   async freeBytes(): Promise<number> {

@@ -1,5 +1,5 @@
 import type { EventWriter } from '../event-log/event-log.ts';
-import type { AdminNotifier, Notifier } from '../notifications/notifier.ts';
+import type { AdminNotice, AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
@@ -32,6 +32,7 @@ import {
   storageFullNotice,
 } from './storage-space.ts';
 import { UploadStorage } from './upload-storage.ts';
+import { storeGoneNotice, WatchedStorage } from './watched-storage.ts';
 
 interface ArtifactsDependencies {
   readonly config: Config;
@@ -71,6 +72,8 @@ export interface Artifacts {
   countPending(): Promise<number>;
   /** Files of removed copies whose deletion has failed and is retried. */
   countUnremovable(): Promise<number>;
+  /** Whether the files are where this service wrote them; undefined if copies are disabled. */
+  isAvailable(): Promise<boolean | undefined>;
   /**
    * Number of space sums that differ from the stored copies, from this process's latest check; undefined if it has made
    * none.
@@ -87,6 +90,8 @@ export interface Artifacts {
 }
 
 const GB = 1024 ** 3;
+/** Writes to a bucket follow a look at its marker within this time; on a disk each does. */
+const BUCKET_RECHECK_MS = 60_000;
 
 /** Assembles the artifacts capability and registers its routes. */
 export function makeArtifacts({
@@ -105,9 +110,20 @@ export function makeArtifacts({
   const usage = new StorageUsageStore(database);
   const copies = new CopiesUnderWay();
   const opened = createFileStorage(config, outbound);
+  const tellAdministrators = (notice: AdminNotice) =>
+    database
+      .transaction((trx) => notifier.notifyAdministrators(trx, notice))
+      .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));
+  const files =
+    opened &&
+    new WatchedStorage({
+      ...{ files: opened.files, store, clock, log },
+      recheckMs: opened.s3 === undefined ? 0 : BUCKET_RECHECK_MS,
+      onGone: () => tellAdministrators(storeGoneNotice(opened.files.markerName, clock.now())),
+    });
   const limitsOf = async (userId: number) => accountStorageLimits(config, await findPlanStorage(userId));
   const common = {
-    storedFiles: new ArtifactReader({ store, copies, log, files: opened?.files }),
+    storedFiles: new ArtifactReader({ store, copies, log, files }),
     findExpiry: async (taskId: string) => {
       const row = await store.findByTask(taskId);
       return row?.state === 'stored' ? row.expires_at : undefined;
@@ -119,20 +135,17 @@ export function makeArtifacts({
     countUnremovable: async () => (await removals.countFailed()).files,
     changeOwner: (trx: Trx, taskIds: readonly string[], userId: number) => store.changeOwner(trx, taskIds, userId),
   };
-  if (opened === undefined) return { ...common, ...SWITCHED_OFF };
+  if (opened === undefined || files === undefined) return { ...common, ...SWITCHED_OFF };
 
-  const { files } = opened;
+  const isAvailable = () => files.isAvailable();
   const audit = new StorageUsageSumCheck(usage, log);
   const incoming = new IncomingFileDirectory(opened.incomingDirectory);
   const onShortage = (shortage: SpaceShortage, since: number) => {
     log.warn({ shortage }, 'space for stored videos is short');
-    const notice = storageFullNotice(shortage, since, clock.now());
-    return database
-      .transaction((trx) => notifier.notifyAdministrators(trx, notice))
-      .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));
+    return tellAdministrators(storageFullNotice(shortage, since, clock.now()));
   };
   const onUnremovable = () => onShortage('unremovable', clock.now());
-  const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming, onUnremovable });
+  const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming, isAvailable, onUnremovable });
   const limits = { maxBytes: config.artifactsMaxGb * GB, minFreeBytes: config.artifactsMinFreeGb * GB };
   const space = new StorageSpace({ usage, removals, files, remover, clock, ...limits, onShortage });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg });
@@ -152,6 +165,7 @@ export function makeArtifacts({
   return {
     ...common,
     isEnabled: true,
+    isAvailable,
     uploads: new UploadStorage({ ...shared, store, files, incoming, space, limitsOf }),
     countWrongSums: () => audit.wrongSums,
     putPoster: (owner, bytes) => posters.put(owner, bytes),
@@ -168,7 +182,8 @@ export function makeArtifacts({
     wake: () => copier?.wake(),
     start(sources) {
       describe = sources.describe;
-      copier = new ArtifactCopier({ ...shared, store, files, incoming, space, copies, posters, limitsOf }, sources);
+      const copying = { store, files, incoming, space, copies, posters, limitsOf, isAvailable };
+      copier = new ArtifactCopier({ ...shared, ...copying }, sources);
       copier.start();
     },
     async stop() {
@@ -181,6 +196,9 @@ export function makeArtifacts({
 
 const SWITCHED_OFF = {
   isEnabled: false,
+  async isAvailable() {
+    return undefined;
+  },
   uploads: undefined,
   countWrongSums() {
     return undefined;

@@ -4,10 +4,10 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { AwsV4Signer } from 'aws4fetch';
 import type { OutboundClient, OutboundResponse } from '../platform/outbound/outbound.ts';
-import type { ArtifactFileStorage } from './file-storage.ts';
+import { MARKER, type MarkedStorage } from './file-storage.ts';
 
 /** Stores copies as objects in an S3 bucket. */
-export class S3FileStorage implements ArtifactFileStorage {
+export class S3FileStorage implements MarkedStorage {
   readonly #client: S3Client;
   readonly #prefix: string;
 
@@ -50,6 +50,25 @@ export class S3FileStorage implements ArtifactFileStorage {
     }
   }
 
+  get markerName(): string {
+    return `s3://${this.#client.bucket}/${this.#prefix}${MARKER}`;
+  }
+
+  /** S3 also answers 403 for a missing object to a key that may not list the bucket. */
+  async isMarked(): Promise<boolean> {
+    try {
+      return (await this.size(MARKER)) !== undefined;
+    } catch (error) {
+      if (error instanceof S3Error && error.status === 403) return false;
+      throw error;
+    }
+  }
+
+  async mark(): Promise<void> {
+    const headers = { 'content-length': '0', 'x-amz-content-sha256': EMPTY_SHA256 };
+    await this.#run({ method: 'PUT', key: this.#prefix + MARKER, headers });
+  }
+
   /** A bucket has no size limit. */
   async freeBytes(): Promise<undefined> {
     return undefined;
@@ -69,6 +88,8 @@ export class S3FileStorage implements ArtifactFileStorage {
     return response === undefined ? '' : text(response.body);
   }
 }
+
+const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 const elementOf = (xml: string, name: string): string | undefined =>
   new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
@@ -116,6 +137,10 @@ export class S3Client {
   constructor(options: S3Options, outbound: OutboundClient) {
     this.#options = options;
     this.#outbound = outbound;
+  }
+
+  get bucket(): string {
+    return this.#options.bucket;
   }
 
   /**

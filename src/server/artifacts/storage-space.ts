@@ -341,6 +341,8 @@ interface ArtifactRemoverDependencies {
   readonly removals: RemovalStore;
   readonly files: ArtifactFileStorage;
   readonly incoming: IncomingFileDirectory;
+  /** Whether the place of the files is there; none is removed meanwhile. */
+  readonly isAvailable: () => Promise<boolean>;
   /** Called when files could repeatedly not be removed. Never throws. */
   readonly onUnremovable: () => Promise<void>;
   readonly clock: Clock;
@@ -390,8 +392,9 @@ export class ArtifactRemover {
 
   /** Removes expired copies, copies of removed accounts, and marked copies. */
   async removeEnded(): Promise<void> {
-    const { removals, clock, onUnremovable } = this.#dependencies;
+    const { removals, clock, isAvailable, onUnremovable } = this.#dependencies;
     while ((await removals.markEnded(clock.now(), BATCH)) >= BATCH);
+    if (!(await isAvailable())) return;
     let isOverdue = false;
     for (let last: string | undefined = ''; last !== undefined; ) {
       const copies: RemovingCopy[] = await removals.listRemoving(clock.now(), last, BATCH);

@@ -1,6 +1,6 @@
 import { finished, type Readable } from 'node:stream';
 import type { ArtifactReader } from '../artifacts/artifact-reader.ts';
-import { AppError } from '../platform/app-error.ts';
+import { AppError, isAppError } from '../platform/app-error.ts';
 import { createClientIpResolver, createIpCheck } from '../platform/client-ip.ts';
 import type { RequestContext } from '../platform/http/route-registry.ts';
 import { verifyPartialContent, verifyVideoBody } from '../platform/media.ts';
@@ -69,7 +69,8 @@ export class ContentDelivery {
 
   /**
    * Opens a task's video and holds a download slot until the body has ended.
-   * @throws AppError `task_not_completed`, `content_not_found`, `content_unavailable`, `rate_limit_exceeded`
+   * @throws AppError `task_not_completed`, `content_not_found`, `content_unavailable`, `unavailable`,
+   * `rate_limit_exceeded`
    */
   async open(task: Task, request: ContentRequest): Promise<Content> {
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
@@ -92,21 +93,40 @@ export class ContentDelivery {
   }
 
   async #find(task: Task, request: ContentRequest): Promise<Content> {
-    const { vendorFiles, storedFiles, urlRefresher, upstreams } = this.#dependencies;
-    const isVideo = request.variant === undefined || request.variant === 'video';
-    const stored = await (isVideo
-      ? storedFiles.open(task.id, request)
-      : request.variant === 'thumbnail' && storedFiles.openPoster(task.id, request));
-    if (stored) return { ...stored, headers: { ...stored.headers, ...CONTENT_HEADERS } };
+    try {
+      const stored = await this.#openStored(task, request);
+      if (stored !== undefined) return { ...stored, headers: { ...stored.headers, ...CONTENT_HEADERS } };
+    } catch (error) {
+      if (!isAppError(error, 'unavailable')) throw error;
+      // The copies cannot be reached for now. What the vendor does not have is not gone for good.
+      return this.#openAtVendor(task, request).catch((atVendor: unknown) => {
+        throw isAppError(atVendor, 'content_not_found') || isAppError(atVendor, 'content_unavailable')
+          ? error
+          : atVendor;
+      });
+    }
+    return this.#openAtVendor(task, request);
+  }
+
+  async #openStored({ id }: Task, request: ContentRequest) {
+    const { storedFiles } = this.#dependencies;
+    if (isOfVideo(request)) return storedFiles.open(id, request);
+    return request.variant === 'thumbnail' ? storedFiles.openPoster(id, request) : undefined;
+  }
+
+  async #openAtVendor(task: Task, request: ContentRequest): Promise<Content> {
+    const { vendorFiles, urlRefresher, upstreams } = this.#dependencies;
     const adapter = upstreams.adapterOf(task);
     if (request.variant === 'thumbnail' && adapter.hasCover !== true)
       throw new AppError('content_not_found', { message: 'This video has no poster yet.' });
     if (request.variant === 'spritesheet' && adapter.hasSpritesheet !== true)
       throw new AppError('content_not_found', { message: 'This video has no spritesheet.' });
     const response = await vendorFiles.open(await urlRefresher.withFreshUrl(task), request);
-    return isVideo ? toVideoContent(response) : toContent(checkedPart(response));
+    return isOfVideo(request) ? toVideoContent(response) : toContent(checkedPart(response));
   }
 }
+
+const isOfVideo = ({ variant }: ContentRequest): boolean => variant === undefined || variant === 'video';
 
 /**
  * A vendor's video response, validated and with safe headers.

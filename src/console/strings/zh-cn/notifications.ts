@@ -52,7 +52,7 @@ export default {
     beta: { name: '内测申请', text: '内测申请的审核结果。' },
     'billing.difference': { name: '对账', text: '供应商账单与结算不符。' },
     'channel.resting': { name: '渠道', text: '供应商拒绝了某个渠道，需要处理。' },
-    'storage.full': { name: '存储', text: '视频存储空间已用完，或文件无法删除。' },
+    'storage.full': { name: '存储', text: '视频存储空间已用完，或文件无法读取或删除。' },
   },
   announcements: {
     lead: '通知所有账号，包括以后注册的账号。',
