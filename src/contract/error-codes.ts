@@ -42,6 +42,7 @@ export const ERRORS = {
   invalid_json: protocolError(400, 'invalid_request_error'),
   invalid_request: protocolError(400, 'invalid_request_error'),
   invalid_text: protocolError(400, 'invalid_request_error'),
+  precondition_failed: protocolError(412, 'invalid_request_error'),
   body_too_large: protocolError(413, 'invalid_request_error'),
   unsupported_media_type: protocolError(415, 'invalid_request_error'),
   not_found: protocolError(404, 'invalid_request_error'),

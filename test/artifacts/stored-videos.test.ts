@@ -54,6 +54,10 @@ describe('stored videos, through the whole service', () => {
       const cut = await contentOf(id, { range: 'bytes=10-19', 'if-range': etag });
       assert.deepEqual([cut.status, Buffer.from(await cut.arrayBuffer())], [206, CLIP.subarray(10, 20)]);
       assert.equal((await contentOf(id, { 'if-none-match': etag })).status, 304);
+      const failed = await contentOf(id, { 'if-match': '"another"' });
+      assert.equal(failed.status, 412);
+      assert.equal(((await failed.json()) as { error: { code: string } }).error.code, 'precondition_failed');
+      assert.equal((await contentOf(id, { 'if-match': etag })).status, 200);
       const other = await contentOf(id, { range: 'bytes=10-19', 'if-range': '"another"' });
       assert.deepEqual([other.status, (await other.arrayBuffer()).byteLength], [200, CLIP.length]);
       service.sandbox.control.clearFaults();

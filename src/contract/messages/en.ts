@@ -8,6 +8,7 @@ export const EN = {
   not_found: 'There is nothing at this URL.',
   url_without_version:
     'There is nothing at {path}. The base URL of OpenAI-compatible clients ends in /v1, and the path is /v1{path}.',
+  precondition_failed: 'The file is not the version that If-Match or If-Unmodified-Since names.',
   method_not_allowed: 'This path does not accept {method}.',
   malformed_request: 'This is not a well-formed HTTP request.',
   request_timeout: 'The request timed out while it was being received.',

@@ -22,6 +22,16 @@ describe('the response for a stored file (RFC 9110 sections 13 and 14)', () => {
     [{ ifNoneMatch: '"x", W/"abc"' }, 304],
     [{ ifNoneMatch: '*', range: 'bytes=0-1' }, 304],
     [{ ifNoneMatch: '"x"', range: 'bytes=0-1' }, 206, [0, 1]],
+    [{ ifModifiedSince: DATE }, 304],
+    [{ ifModifiedSince: 'Fri, 02 Jan 2026 03:04:04 GMT' }, 200, [0, 9]],
+    [{ ifModifiedSince: 'yesterday' }, 200, [0, 9]],
+    [{ ifNoneMatch: '"x"', ifModifiedSince: DATE }, 200, [0, 9]],
+    [{ ifMatch: '"x", "abc"', range: 'bytes=2-4' }, 206, [2, 4]],
+    [{ ifMatch: '*' }, 200, [0, 9]],
+    [{ ifMatch: '"abc"', ifUnmodifiedSince: 'Fri, 02 Jan 2026 03:04:04 GMT' }, 200, [0, 9]],
+    [{ ifMatch: '"abc"', ifNoneMatch: '"abc"' }, 304],
+    [{ ifUnmodifiedSince: DATE }, 200, [0, 9]],
+    [{ ifUnmodifiedSince: 'yesterday' }, 200, [0, 9]],
   ];
   for (const [request, status, part] of cases)
     it(`${JSON.stringify(request)}: ${status}`, () => {
@@ -33,6 +43,16 @@ describe('the response for a stored file (RFC 9110 sections 13 and 14)', () => {
       if (part !== undefined) assert.equal(response.headers['content-length'], String(part[1] - part[0] + 1));
       if (status === 206) assert.equal(response.headers['content-range'], `bytes ${part?.join('-')}/10`);
       if (status === 416) assert.equal(response.headers['content-range'], 'bytes */10');
+    });
+
+  for (const request of [
+    { ifMatch: '"x"' },
+    { ifMatch: 'W/"abc"' },
+    { ifMatch: '"x"', ifNoneMatch: '"abc"', range: 'bytes=10-' },
+    { ifUnmodifiedSince: 'Fri, 02 Jan 2026 03:04:04 GMT' },
+  ])
+    it(`${JSON.stringify(request)}: 412`, () => {
+      assert.throws(() => toFileResponse(FILE, request), { code: 'precondition_failed' });
     });
 
   it('without validators, a conditional range gets the whole file', () => {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
+import { type ConditionalRequest, isNotModified } from '../platform/http/preconditions.ts';
 import type { Log } from '../platform/log.ts';
 import { isSingleRange, resolveRange } from '../platform/media.ts';
 import type { CopiesUnderWay } from './artifact-copier.ts';
@@ -103,7 +104,9 @@ export class ArtifactReader {
   async #openGrowing(taskId: string, request: FileRequest): Promise<OpenFile | undefined> {
     const copy = this.#dependencies.copies.find(taskId);
     if (copy?.announcedBytes === undefined || copy.mimeType === undefined || copy.hasFailed) return undefined;
-    // The hash is not known yet, so a reader that sends the vendor's ETag receives the whole file.
+    // The vendor's ETag and date decide, ours are not known yet.
+    if (request.ifMatch !== undefined || request.ifUnmodifiedSince !== undefined) return undefined;
+    // For the same reason a reader that sends the vendor's ETag receives the whole file.
     const response = toFileResponse({ bytes: copy.announcedBytes, mimeType: copy.mimeType }, request);
     if (response.part === undefined) return { ...response, body: Readable.from([]) };
     const { start, end } = response.part;
@@ -147,10 +150,9 @@ interface FileFacts {
 }
 
 /** The request headers that select a part or a version of a file. */
-export interface FileRequest {
+export interface FileRequest extends ConditionalRequest {
   readonly range?: string;
   readonly ifRange?: string;
-  readonly ifNoneMatch?: string;
 }
 
 interface FileResponse {
@@ -160,14 +162,17 @@ interface FileResponse {
   readonly part?: { readonly start: number; readonly end: number };
 }
 
-/** Evaluates the conditions and the range of a request for a file (RFC 9110 sections 13 and 14). */
-export function toFileResponse(file: FileFacts, { range, ifRange, ifNoneMatch }: FileRequest): FileResponse {
+/**
+ * Evaluates the conditions and the range of a request for a file (RFC 9110 sections 13 and 14).
+ * @throws AppError `precondition_failed`
+ */
+export function toFileResponse(file: FileFacts, request: FileRequest): FileResponse {
+  const { range, ifRange } = request;
   const validators = {
     ...(file.etag !== undefined && { etag: file.etag }),
     ...(file.modifiedAt !== undefined && { 'last-modified': toHttpDate(file.modifiedAt) }),
   };
-  if (ifNoneMatch !== undefined && file.etag !== undefined && matchesAny(ifNoneMatch, file.etag))
-    return { status: 304, headers: validators };
+  if (isNotModified(file, request)) return { status: 304, headers: validators };
   const headers = { ...validators, 'content-type': file.mimeType, 'accept-ranges': 'bytes' };
   const part = isSingleRange(range) && isUnchanged(file, ifRange) ? resolveRange(range, file.bytes) : undefined;
   if (part === 'unsatisfiable')
@@ -191,10 +196,6 @@ export function toFileResponse(file: FileFacts, { range, ifRange, ifNoneMatch }:
 
 /** HTTP dates have a resolution of one second. */
 const toHttpDate = (unixMs: number): string => new Date(unixMs).toUTCString();
-
-/** If-None-Match compares weakly (RFC 9110 section 13.1.2). */
-const matchesAny = (header: string, etag: string): boolean =>
-  header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
 
 /** If-Range compares strongly; a date must equal the one that was sent (RFC 9110 section 13.1.5). */
 const isUnchanged = ({ etag, modifiedAt }: FileFacts, ifRange: string | undefined): boolean =>

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it, test } from 'node:test';
 import { loadMedia } from '../../sandbox/media.ts';
+import type { ConditionalRequest } from '../platform/http/preconditions.ts';
 import {
   AccelRedirect,
   type Content,
@@ -47,18 +48,55 @@ describe('names of saved files', () => {
   it('follow the bytes of a vendor’s file, whatever type its host declares', async () => {
     const clip = Buffer.from(loadMedia('sea-1-silent.mp4').bytes);
     clip.write('qt  ', 8, 'latin1');
-    const response = { status: 200, headers: { 'content-type': 'video/mp4' }, body: Readable.from([clip]) };
-    const delivery = new ContentDelivery({
-      vendorFiles: { open: async () => response },
-      storedFiles: { open: async () => undefined },
-      urlRefresher: { withFreshUrl: async (task: object) => task },
-      upstreams: { adapterOf: () => ({}) },
-      downloadSlots: new DownloadSlots(),
-    } as unknown as ConstructorParameters<typeof ContentDelivery>[0]);
-    const request = { watchAccess: () => () => {}, signal: AbortSignal.timeout(60_000) };
-    const content = await delivery.open({ id: 'task_1', user_id: 1, status: 'SUCCESS' } as never, request);
+    const content = await openAtVendor({ 'content-type': 'video/mp4' }, clip).content();
     content.body.destroy();
     assert.equal(content.headers['content-type'], 'video/quicktime');
+  });
+});
+
+/** Opens a video that its vendor serves with these headers. */
+function openAtVendor(headers: Record<string, string>, bytes: Uint8Array) {
+  const body = Readable.from([bytes]);
+  const delivery = new ContentDelivery({
+    vendorFiles: { open: async () => ({ status: 200, headers, body }) },
+    storedFiles: { open: async () => undefined },
+    urlRefresher: { withFreshUrl: async (task: object) => task },
+    upstreams: { adapterOf: () => ({}) },
+    downloadSlots: new DownloadSlots(),
+  } as unknown as ConstructorParameters<typeof ContentDelivery>[0]);
+  const request = { watchAccess: () => () => {}, signal: AbortSignal.timeout(60_000) };
+  const task = { id: 'task_1', user_id: 1, status: 'SUCCESS' } as never;
+  return {
+    body,
+    content: (conditions: ConditionalRequest = {}) => delivery.open(task, { ...request, ...conditions }),
+  };
+}
+
+describe('conditional downloads of a vendor’s file', () => {
+  const clip = loadMedia('sea-1-silent.mp4').bytes;
+  const headers = { etag: '"v"', 'last-modified': 'Fri, 02 Jan 2026 03:04:05 GMT' };
+  for (const [conditions, status] of [
+    [{ ifMatch: '"v"' }, 200],
+    [{ ifNoneMatch: 'W/"v"' }, 304],
+    [{ ifMatch: '"x"' }, 412],
+    [{ ifUnmodifiedSince: 'Fri, 02 Jan 2026 03:04:04 GMT' }, 412],
+  ] as const)
+    it(`${JSON.stringify(conditions)}: ${status}`, async () => {
+      const { content, body } = openAtVendor(headers, clip);
+      if (status === 412) await assert.rejects(content(conditions), { code: 'precondition_failed' });
+      else {
+        const opened = await content(conditions);
+        assert.deepEqual([opened.status, opened.headers.etag], [status, '"v"']);
+        opened.body.destroy();
+      }
+      // A response that is not sent releases its connection.
+      if (status !== 200) assert.equal(body.destroyed, true);
+    });
+  it('a file without a tag matches no named one', async () => {
+    await assert.rejects(openAtVendor({}, clip).content({ ifMatch: '"v"' }), { code: 'precondition_failed' });
+    const any = await openAtVendor({}, clip).content({ ifMatch: '*' });
+    any.body.destroy();
+    assert.equal(any.status, 200);
   });
 });
 

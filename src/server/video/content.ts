@@ -1,7 +1,9 @@
-import { finished, type Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
+import { defined } from '../../contract/objects.ts';
 import type { ArtifactReader } from '../artifacts/artifact-reader.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { createClientIpResolver, createIpCheck } from '../platform/client-ip.ts';
+import { type ConditionalRequest, isNotModified } from '../platform/http/preconditions.ts';
 import type { RequestContext } from '../platform/http/route-registry.ts';
 import { verifyPartialContent, verifyVideoBody } from '../platform/media.ts';
 import type { OutboundResponse } from '../platform/outbound/outbound.ts';
@@ -9,11 +11,10 @@ import { createSigner, type Signer } from '../platform/tokens.ts';
 import type { Task, VideoUpstreams } from './task-store.ts';
 import type { UrlRefresher, VendorFiles } from './vendor-files.ts';
 
-interface ContentRequest {
+interface ContentRequest extends ConditionalRequest {
   /** A single `bytes=` range as sent by the caller; any other range is ignored, as RFC 9110 section 14.2 permits. */
   readonly range?: string;
   readonly ifRange?: string;
-  readonly ifNoneMatch?: string;
   readonly variant?: string;
   /** The proxy that forwarded this request can send stored files itself. */
   readonly acceptsPath?: boolean;
@@ -122,9 +123,34 @@ export class ContentDelivery {
     if (request.variant === 'spritesheet' && adapter.hasSpritesheet !== true)
       throw new AppError('content_not_found', { message: 'This video has no spritesheet.' });
     const response = await vendorFiles.open(await urlRefresher.withFreshUrl(task), request);
+    if (response.status !== 416 && isUnchanged(response, request)) return toNotModified(response);
     return isOfVideo(request) ? toVideoContent(response) : toContent(checkedPart(response));
   }
 }
+
+/**
+ * Closes the response if no file is sent.
+ * @throws AppError `precondition_failed`
+ */
+function isUnchanged({ headers, body }: OutboundResponse, request: ContentRequest): boolean {
+  const modifiedAt = Date.parse(headers['last-modified'] ?? '');
+  let isSent = false;
+  try {
+    isSent = !isNotModified(
+      { etag: headers.etag, modifiedAt: Number.isNaN(modifiedAt) ? undefined : modifiedAt },
+      request,
+    );
+    return !isSent;
+  } finally {
+    if (!isSent) body.destroy();
+  }
+}
+
+const toNotModified = ({ headers: { etag, 'last-modified': modified } }: OutboundResponse): Content => ({
+  status: 304,
+  headers: { ...defined({ etag, 'last-modified': modified }), ...CONTENT_HEADERS },
+  body: Readable.from([]),
+});
 
 const isOfVideo = ({ variant }: ContentRequest): boolean => variant === undefined || variant === 'video';
 
@@ -311,8 +337,8 @@ export class AccelRedirect {
 
   /**
    * Whether the sender of this request supports X-Accel-Redirect. Another program on nginx's host shares its address
-   * but sends no X-Forwarded-For. Requests with conditions that nginx evaluates and the service ignores are served by
-   * the service.
+   * but sends no X-Forwarded-For. nginx would compare If-Match with its own tag and time
+   * of the file, so the service serves such requests.
    */
   accepts({ headers, socket }: Pick<RequestContext, 'headers' | 'socket'>): boolean {
     return (

@@ -52,7 +52,10 @@ export function beginEventStream(reply: FastifyReply, ends: StreamEnds): AbortSi
 export function toFileRequest({ headers, disconnected }: RequestContext) {
   const ifRange = headers['if-range'];
   return {
+    ifMatch: headers['if-match'],
     ifNoneMatch: headers['if-none-match'],
+    ifModifiedSince: headers['if-modified-since'],
+    ifUnmodifiedSince: headers['if-unmodified-since'],
     range: headers.range,
     ifRange: typeof ifRange === 'string' ? ifRange : undefined,
     signal: disconnected,
