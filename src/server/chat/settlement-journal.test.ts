@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
@@ -164,6 +165,27 @@ forEachDatabase((_name, open) => {
       if (now !== 100) charged = now;
     }
     assert.equal(charged, 4, 'the whole of it');
+  });
+
+  it('forgets calls that end after a failed write, and deletes their segment once they are settled', async (t) => {
+    const directory = temporaryDirectory(t);
+    const journal = new SettlementJournal(directory, KEY, log);
+    t.after(() => journal.stop());
+    const written = () => new Promise<void>((resolve) => journal.whenWritten(resolve));
+    journal.open(callOf('req_open'));
+    await written();
+    const write = t.mock.method(fs, 'writeSync', () => {
+      throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    });
+    syncBuiltinESMExports();
+    journal.append('req_open', event('lost'));
+    await written();
+    write.mock.restore();
+    syncBuiltinESMExports();
+    const end = journal.close({ ref: 'req_open' });
+    assert.equal(readdirSync(directory).length, 1, 'a crash before the settlement is stored still finds the call');
+    journal.settled(end);
+    assert.deepEqual(readdirSync(directory), []);
   });
 
   it('leaves segments encrypted with another key alone', async (t) => {

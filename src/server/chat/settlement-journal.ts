@@ -148,14 +148,13 @@ export class SettlementJournal {
   close(end: Settlement): JournaledEnd | undefined {
     if (this.#directory === undefined) return undefined;
     const segment = this.#current();
-    if (segment === undefined) return undefined;
-    segment.pending++;
     // Most calls end without having been opened; the caller finds them by the returned segment.
     const entry = this.#entries.size === 0 ? undefined : this.#entries.get(end.ref);
-    if (entry !== undefined) {
-      this.#entries.delete(end.ref);
-      this.#release(entry.segment);
-    }
+    if (entry !== undefined) this.#entries.delete(end.ref);
+    // Since a failed write, the segment that the call was opened in is kept until the settlement is in the database.
+    if (segment === undefined) return entry?.segment;
+    segment.pending++;
+    if (entry !== undefined) this.#release(entry.segment);
     this.#write(RECORD_KIND.close, 0, JSON.stringify(end));
     return segment;
   }
