@@ -140,6 +140,8 @@ export interface ChannelDirectory {
     permitted?: ReadonlySet<number>,
     affinity?: () => string | undefined,
   ): Promise<readonly Channel[]>;
+  /** As `candidates`, for a price or a forecast: nothing is called, so no trial of a half-open circuit is used up. */
+  prospects(model: ResolvedModel, permitted?: ReadonlySet<number>): Promise<readonly Channel[]>;
   /**
    * Whether any plan has its own price factor or channels. Otherwise no call needs the plan of its account.
    *

@@ -188,6 +188,19 @@ describe('channels and models', () => {
       assert.equal((await find(service)).length, 2);
     });
 
+    it('leaves the trials of half-open circuits to calls: quotes and forecasts do not use them up', async () => {
+      const { clock, replica, find, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
+      const service = replica();
+      const model = await service.model('film');
+      assert.ok(model);
+      for (const channel of await service.candidates(model))
+        service.report({ ...toAccountIds(channel), model: 'film', outcome: 'auth' });
+      clock.advance(60_000);
+      for (let quotes = 0; quotes < 3; quotes++) assert.equal((await service.prospects(model)).length, 2);
+      assert.deepEqual([(await find(service)).length, (await find(service)).length], [2, 1]);
+    });
+
     it('skips a channel on every replica once its circuit is open, even after a restart, and lets one try it', async () => {
       const { clock, replica, find, parts, store } = await setUp();
       await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);

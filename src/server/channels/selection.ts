@@ -163,6 +163,23 @@ export class ChannelSelectionService implements ChannelDirectory {
     permitted?: ReadonlySet<number>,
     affinity?: () => string | undefined,
   ): Promise<readonly Channel[]> {
+    const ordered = await this.#order(model, permitted, affinity);
+    // The first channel is certain to be called: if its circuit is half open, this call is its only trial.
+    const first = ordered[0];
+    const trial = first === undefined || this.#circuits.beginTrial(first, model.target, this.#dependencies.clock.now());
+    // If another process is trying it right now, its circuit counts as open.
+    return trial === true || (await trial) ? ordered : this.candidates(model, permitted, affinity);
+  }
+
+  prospects(model: ResolvedModel, permitted?: ReadonlySet<number>): Promise<readonly Channel[]> {
+    return this.#order(model, permitted, undefined);
+  }
+
+  async #order(
+    model: ResolvedModel,
+    permitted: ReadonlySet<number> | undefined,
+    affinity: (() => string | undefined) | undefined,
+  ): Promise<readonly Channel[]> {
     const loading = this.#circuits.load();
     if (loading !== undefined) await loading;
     const now = this.#dependencies.clock.now();
@@ -176,12 +193,7 @@ export class ChannelSelectionService implements ChannelDirectory {
     const askable = available.length === 0 ? serving : available;
     const key = askable.length < 2 ? undefined : affinity?.();
     const order = key === undefined ? weightedOrder(askable, this.#random) : this.load.orderFor(key, askable);
-    const ordered = putAnotherChannelThird(order);
-    // The first channel is certain to be called: if its circuit is half open, this call is its only trial.
-    const first = ordered[0];
-    const trial = first === undefined || this.#circuits.beginTrial(first, model.target, now);
-    // If another process is trying it right now, its circuit counts as open.
-    return trial === true || (await trial) ? ordered : this.candidates(model, permitted, affinity);
+    return putAnotherChannelThird(order);
   }
 
   #hasEndedOn(model: ResolvedModel, channel: Channel, now: number): boolean {

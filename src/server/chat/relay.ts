@@ -143,7 +143,7 @@ export class Relay {
    */
   async quote(caller: ModelCaller, request: ChatRequest): Promise<number> {
     const { batcher, log } = this.#dependencies;
-    const { model, candidates, surcharge, planFactor } = await this.prepare(caller, request);
+    const { model, candidates, surcharge, planFactor } = await this.prepare(caller, request, 'quote');
     const price = this.#determinePrice(model, request, planFactor);
     const terms = { batcher, request, ref: '', price, surcharge, planFactor, admission: undefined, model, log };
     const charge = new CallCharge({ ...terms, client: '', begunAt: 0, onSpendLimits: () => {} });
@@ -153,11 +153,13 @@ export class Relay {
   /**
    * Determines which channels may serve a call; nothing is reserved or sent.
    *
+   * @param purpose a call may become the trial of a half-open circuit, a quote never does
    * @throws AppError `model_not_found`, `model_not_allowed`, `upstream_unavailable`, `invalid_request`
    */
   async prepare(
     caller: ModelCaller,
     request: ChatRequest,
+    purpose: 'call' | 'quote' = 'call',
   ): Promise<ChannelsPermittingOptions & { readonly model: ResolvedModel; readonly planFactor: number }> {
     const { channels, findPlanTerms } = this.#dependencies;
     const model = await channels.model(request.model);
@@ -165,7 +167,9 @@ export class Relay {
       throw new AppError('model_not_found', { params: { model: request.model }, param: 'model' });
     this.#assertServes(model, caller, request);
     const terms = await findPlanTerms(caller.userId, model);
-    const serving = await channels.candidates(model, terms?.channels, () => cacheAffinityKey(request));
+    const serving = await (purpose === 'call'
+      ? channels.candidates(model, terms?.channels, () => cacheAffinityKey(request))
+      : channels.prospects(model, terms?.channels));
     if (serving.length === 0) throw await this.#noChannelError(model, terms?.channels);
     const { candidates, surcharge, droppedTools } = permittingChannels(request, serving);
     return { model, planFactor: terms?.factor ?? 1, candidates, surcharge, droppedTools };

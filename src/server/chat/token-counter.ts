@@ -49,7 +49,7 @@ export class TokenCounter {
 
   /** @throws AppError like the call itself */
   async count(caller: ModelCaller, request: ChatRequest): Promise<TokenCount> {
-    const { model, candidates } = await this.#dependencies.relay.prepare(caller, request);
+    const { model, candidates } = await this.#dependencies.relay.prepare(caller, request, 'quote');
     const { count } = request.dialect;
     if (count === undefined || model.vendor !== request.dialect.vendor) return estimate(request);
     let failure = new AppError('upstream_unavailable');

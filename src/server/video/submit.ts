@@ -67,7 +67,7 @@ interface SubmitServiceDependencies {
   readonly store: TaskStore;
   readonly quota: Ledger;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
-  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'byId'>;
+  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'prospects' | 'byId'>;
   readonly vendors: VendorRegistry;
   readonly idempotency: Idempotency;
   readonly inputs: Pick<InputResolver, 'resolve' | 'download'>;
@@ -172,7 +172,7 @@ export class SubmitService {
     if (permitted?.has(id) === false) throw modelNotAllowedError(id);
     const prepared = await this.#prepare(caller, request, 'quote');
     const { price, terms, dropped } = prepared;
-    const channels = await this.#serving(prepared, undefined);
+    const channels = await this.#prospects(prepared);
     if (channels.length > 0) assertSendable(prepared, channels);
     addHeaders?.(toDroppedHeader(dropped));
     return { price, terms, model: id };
@@ -376,6 +376,15 @@ export class SubmitService {
   ): Promise<readonly Channel[]> {
     const original = remixOf ?? (request.sourceHandle === undefined ? undefined : source);
     return servingChannels(this.#dependencies.channels, model, plan?.channels, original);
+  }
+
+  /** The channels that could serve the request, for its price: as `#serving`, but none is about to be called. */
+  async #prospects({ model, plan, request, source }: PreparedSubmit): Promise<readonly Channel[]> {
+    const { channels } = this.#dependencies;
+    const original = request.sourceHandle === undefined ? undefined : source;
+    return original === undefined
+      ? channels.prospects(model, plan?.channels)
+      : servingChannels(channels, model, plan?.channels, original);
   }
 
   #newTask(

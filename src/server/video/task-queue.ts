@@ -37,7 +37,7 @@ import {
 interface TaskQueueDependencies {
   readonly database: Database<Tables>;
   readonly store: TaskStore;
-  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'byId'>;
+  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'prospects' | 'byId'>;
   readonly vendors: VendorRegistry;
   readonly slots: ChannelTaskLimitStore;
   readonly limits: TaskLimitStore;
@@ -480,7 +480,7 @@ export class TaskQueue {
     if (/^(?:vendor|held):/.test(group.lane)) {
       const ids = new Set(idsOf(group.channels));
       const model = await channels.model(group.model);
-      const serving = model === undefined ? [] : await channels.candidates(model, ids);
+      const serving = model === undefined ? [] : await channels.prospects(model, ids);
       const bounds = serving.map(({ maxConcurrentTasks }) => maxConcurrentTasks ?? 0);
       const slots = bounds.reduce((sum, bound) => sum + bound, 0);
       return { slots: slots === 0 ? undefined : slots, open: { channelIds: [...ids] } };
