@@ -49,6 +49,11 @@ export interface SmtpOptions {
 
 const TIMEOUT_MS = 30_000;
 /**
+ * A server may process a mail before it accepts it. A client that stops waiting sends a mail again that was accepted,
+ * so it waits ten minutes for the reply (RFC 5321 section 4.5.3.2.6).
+ */
+const REPLY_TIMEOUT_MS = 10 * 60_000;
+/**
  * Errors of the session rather than the mail, like a refused sender: a retry may succeed once the operator has corrected
  * the settings.
  */
@@ -63,7 +68,7 @@ export class SmtpSender implements MailSender {
   readonly #from: string;
   #transport: Promise<Transporter> | undefined;
 
-  constructor({ url, from }: SmtpOptions) {
+  constructor({ url, from }: SmtpOptions, replyTimeoutMs = REPLY_TIMEOUT_MS) {
     this.#from = from;
     const { username, hostname } = new URL(url);
     this.#options = {
@@ -74,7 +79,7 @@ export class SmtpSender implements MailSender {
       requireTLS: username !== '' && !/^(localhost|127\.|\[::1\])/.test(hostname),
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
-      socketTimeout: TIMEOUT_MS,
+      socketTimeout: replyTimeoutMs,
       disableFileAccess: true,
       disableUrlAccess: true,
     } as Parameters<typeof createTransport>[0];
@@ -167,6 +172,7 @@ interface MailQueueDependencies {
 const MAX_WAITING = 10_000;
 const BATCH = 20;
 const LEASE_MS = 5 * 60_000;
+const RENEW_MS = 60_000;
 const POLL_MS = 5_000;
 const STOP_MS = 5_000;
 /** Delays after the first, second, … failed attempt; the last one repeats. */
@@ -174,14 +180,19 @@ const RETRY_MS = [10_000, 60_000, 300_000, 900_000, HOUR_MS] as const;
 
 /**
  * Sends mail outside of the transaction that enqueued it, and retries until the mail is accepted or has expired, across
- * restarts. A mail is sent twice if the process dies between the server's reply and the removal of the row; both copies
- * have the same Message-ID.
+ * restarts. A mail is sent twice if the process dies between the server's acceptance and the removal of the row, or if
+ * the server's reply is lost; both copies have the same Message-ID.
  */
-class MailQueue implements Mailer {
+export class MailQueue implements Mailer {
   readonly #dependencies: MailQueueDependencies;
   readonly #renderers = new Map<string, MailRenderer>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** Mails being sent, of which a slow one does not hold up the others. */
+  readonly #inFlight = new Map<OutgoingMail, Promise<void>>();
+  /** Mails that the server has accepted and whose rows could not be deleted. */
+  readonly #accepted = new Set<string>();
+  #woken = Promise.withResolvers<void>();
   #isStopping = false;
   #lastError: string | undefined;
 
@@ -256,6 +267,7 @@ class MailQueue implements Mailer {
   #wake(): void {
     // Not started: a command that runs beside the service, or a test that triggers sending.
     if (this.#timer === undefined || this.#isStopping) return;
+    this.#woken.resolve();
     const { log } = this.#dependencies;
     // A run that is about to end may have missed the row that caused this call.
     const next = this.#running === undefined ? this.sendDue() : this.#running.then(() => this.sendDue());
@@ -264,11 +276,34 @@ class MailQueue implements Mailer {
 
   async #sendAll(): Promise<void> {
     const { store, clock } = this.#dependencies;
-    while (!this.#isStopping) {
-      const mails = await store.claimDue(clock.now(), LEASE_MS, BATCH);
-      if (mails.length === 0) return;
-      await Promise.all(mails.map((mail) => this.#send(mail)));
+    const renewal = setInterval(() => this.#renew(), RENEW_MS);
+    try {
+      while (!this.#isStopping) {
+        this.#woken = Promise.withResolvers();
+        const room = BATCH - this.#inFlight.size;
+        const mails = room === 0 ? [] : await store.claimDue(clock.now(), LEASE_MS, room);
+        for (const mail of mails)
+          this.#inFlight.set(
+            mail,
+            this.#send(mail)
+              .catch((error: unknown) => this.#dependencies.log.error({ err: error }, 'a mail is claimed again later'))
+              .finally(() => this.#inFlight.delete(mail)),
+          );
+        if (this.#inFlight.size === 0) return;
+        await Promise.race([this.#woken.promise, ...this.#inFlight.values()]);
+      }
+      await Promise.all(this.#inFlight.values());
+    } finally {
+      clearInterval(renewal);
     }
+  }
+
+  /** Keeps other processes from claiming mails whose server takes long. */
+  #renew(): void {
+    const { store, clock, log } = this.#dependencies;
+    store
+      .renew([...this.#inFlight.keys()], clock.now() + LEASE_MS)
+      .catch((error: unknown) => log.warn({ err: error }, 'the claims of mails could not be renewed'));
   }
 
   async #send(mail: OutgoingMail): Promise<void> {
@@ -280,13 +315,15 @@ class MailQueue implements Mailer {
       return store.delete(mail.id);
     }
     try {
-      const text = await render(toRequest(mail));
+      const text = this.#accepted.has(mail.id) ? undefined : await render(toRequest(mail));
       if (text !== undefined) {
         const messageId = `<${mail.id}@${hostname}>`;
         await sender.send({ messageId, to: mail.recipient, ...text });
+        this.#accepted.add(mail.id);
         this.#lastError = undefined;
       }
       await store.delete(mail.id);
+      this.#accepted.delete(mail.id);
     } catch (error) {
       await this.#handleFailure(mail, error);
     }
@@ -313,7 +350,7 @@ const toRequest = ({ kind, recipient, locale, params, expires_at }: OutgoingMail
 type OutgoingMail = Selectable<Tables['outgoing_mails']>;
 
 /** SQL of `outgoing_mails`. */
-class MailStore {
+export class MailStore {
   readonly #database: Database<Tables>;
   constructor(database: Database<Tables>) {
     this.#database = database;
@@ -348,6 +385,17 @@ class MailStore {
       .where('tries', '=', 0)
       .executeTakeFirst();
     return wasChanged(result);
+  }
+
+  /** Extends claims; a mail that has been sent or rescheduled meanwhile is left alone. */
+  async renew(mails: readonly OutgoingMail[], until: number): Promise<void> {
+    for (const { id, tries } of mails)
+      await this.#database.kysely
+        .updateTable('outgoing_mails')
+        .set({ next_try_at: until })
+        .where('id', '=', id)
+        .where('tries', '=', tries)
+        .execute();
   }
 
   /** Claims due mails for this process until `now + leaseMs`; each is claimed by one process. */
