@@ -9,6 +9,8 @@ export class FlakyProxy {
   isDown = false;
   /** Number of bytes after which each of the next video responses is cut off, once the client has received them. */
   readonly truncations: { readonly after: number; arrived(): Promise<void> }[] = [];
+  /** Positions from which the next responses with a part of a video are sent instead, as by a faulty cache. */
+  readonly wrongStarts: number[] = [];
   /** `Range` header of each request for a video, in order; empty for the whole file. */
   readonly ranges: string[] = [];
 
@@ -43,7 +45,10 @@ export class FlakyProxy {
     for (const [pattern, resolve] of this.#awaited) if (pattern.test(url.pathname)) resolve();
     const isVideo = url.pathname.endsWith('/content');
     if (isVideo) this.ranges.push(incoming.headers.range ?? '');
-    const { method, headers } = incoming;
+    const { method } = incoming;
+    const wrongStart = isVideo && incoming.headers.range !== undefined ? this.wrongStarts.shift() : undefined;
+    const headers =
+      wrongStart === undefined ? incoming.headers : { ...incoming.headers, range: `bytes=${wrongStart}-` };
     const onward = request(url, { method, headers }, (reply) => {
       answer.writeHead(reply.statusCode ?? 502, reply.headers);
       const cut = isVideo ? this.truncations.shift() : undefined;

@@ -1,4 +1,4 @@
-import { access, constants, open, rename, stat } from 'node:fs/promises';
+import { access, constants, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
@@ -213,6 +213,12 @@ async function fetchRemaining(
     });
   }
   const appending = response.status === 206;
+  if (appending && startOf(response) !== existingSize) {
+    await response.body?.cancel();
+    // The next attempt fetches the whole file.
+    await rm(part, { force: true });
+    throw new ReelgateError('The service sent another part of the file than was requested.', { code: 'network' });
+  }
   let received = appending ? existingSize : 0;
   if (response.body === null) throw new ReelgateError('The service sent no file.', { code: 'network' });
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
@@ -232,6 +238,12 @@ async function fetchRemaining(
   }
   if (totalSize !== undefined && received !== totalSize)
     throw new ReelgateError('The connection was lost during the download.', { code: 'network' });
+}
+
+/** Position of the first byte of a part, from Content-Range; undefined if it does not say. */
+function startOf(response: Response): number | undefined {
+  const start = /^bytes (\d+)-\d+\//.exec(response.headers.get('content-range') ?? '')?.[1];
+  return start === undefined ? undefined : Number(start);
 }
 
 /** Size of the whole file, from Content-Range (RFC 9110 section 14.4) or Content-Length. */

@@ -132,6 +132,14 @@ describe('videos from a terminal', () => {
       await mine.run('video', 'download', id, '--out', file('later.mp4'));
       assert.deepEqual(proxy.ranges, ['bytes=5000-']);
       assert.equal(hashOf(file('later.mp4')), hashOf(whole));
+
+      writeFileSync(file(`odd.mp4.${id}.part`), readFileSync(whole).subarray(0, 5000));
+      proxy.ranges.length = 0;
+      proxy.wrongStarts.push(4000);
+      const odd = await mine.run('video', 'download', id, '--out', file('odd.mp4'));
+      assert.equal(odd.code, 0, odd.stderr);
+      assert.deepEqual(proxy.ranges, ['bytes=5000-', ''], 'another part than was requested is not appended');
+      assert.equal(hashOf(file('odd.mp4')), hashOf(whole));
       assert.ok(!readdirSync(mine.folder).some((name) => name.endsWith('.part')));
     });
 
