@@ -49,6 +49,27 @@ export function registerOnDemandMetrics(
     help: 'Deliveries of webhooks not made a minute after they were queued, of all processes.',
     read: async () => toSamples(await webhooks.countOverdue()),
   });
+  registerArtifactMetrics(foundation, artifacts);
+  metrics.register({
+    name: 'sign_ins',
+    help: 'Sign-ins of devices and Claude Code and grants of applications that have not ended, of all processes.',
+    labelNames: ['kind'],
+    read: async () =>
+      (await deviceAuth.devices.countByKind()).map(({ kind, count }) => ({ labels: { kind }, value: count })),
+  });
+  metrics.register({
+    name: 'streams_open',
+    help: 'Responses being streamed by this process: model calls, notifications, video downloads.',
+    labelNames: ['kind'],
+    read: () => [
+      { labels: { kind: 'chat' }, value: chat.openStreams },
+      { labels: { kind: 'notifications' }, value: notifications.streams.size },
+      { labels: { kind: 'download' }, value: video.openDownloads },
+    ],
+  });
+}
+
+function registerArtifactMetrics({ metrics }: Foundation, artifacts: Modules['artifacts']): void {
   metrics.register({
     name: 'artifact_bytes',
     help: 'Stored copies of videos, of all processes.',
@@ -76,23 +97,6 @@ export function registerOnDemandMetrics(
     name: 'artifact_unremovable_files',
     help: 'Files of removed or expired videos whose deletion has failed and is retried, of all processes.',
     read: async () => toSamples(await artifacts.countUnremovable()),
-  });
-  metrics.register({
-    name: 'sign_ins',
-    help: 'Sign-ins of devices and Claude Code and grants of applications that have not ended, of all processes.',
-    labelNames: ['kind'],
-    read: async () =>
-      (await deviceAuth.devices.countByKind()).map(({ kind, count }) => ({ labels: { kind }, value: count })),
-  });
-  metrics.register({
-    name: 'streams_open',
-    help: 'Responses being streamed by this process: model calls, notifications, video downloads.',
-    labelNames: ['kind'],
-    read: () => [
-      { labels: { kind: 'chat' }, value: chat.openStreams },
-      { labels: { kind: 'notifications' }, value: notifications.streams.size },
-      { labels: { kind: 'download' }, value: video.openDownloads },
-    ],
   });
 }
 

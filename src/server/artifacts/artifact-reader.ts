@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
-import { type ConditionalRequest, isNotModified } from '../platform/http/preconditions.ts';
 import type { Log } from '../platform/log.ts';
 import { isSingleRange, resolveRange } from '../platform/media.ts';
+import { type ConditionalRequest, evaluatePreconditions } from '../platform/preconditions.ts';
 import type { CopiesUnderWay } from './artifact-copier.ts';
 import type { ArtifactRow, ArtifactStore } from './artifact-store.ts';
 import type { ArtifactFileStorage } from './file-storage.ts';
@@ -172,7 +172,7 @@ export function toFileResponse(file: FileFacts, request: FileRequest): FileRespo
     ...(file.etag !== undefined && { etag: file.etag }),
     ...(file.modifiedAt !== undefined && { 'last-modified': toHttpDate(file.modifiedAt) }),
   };
-  if (isNotModified(file, request)) return { status: 304, headers: validators };
+  if (evaluatePreconditions(file, request) === 'unchanged') return { status: 304, headers: validators };
   const headers = { ...validators, 'content-type': file.mimeType, 'accept-ranges': 'bytes' };
   const part = isSingleRange(range) && isUnchanged(file, ifRange) ? resolveRange(range, file.bytes) : undefined;
   if (part === 'unsatisfiable')

@@ -114,13 +114,7 @@ export function makeArtifacts({
     database
       .transaction((trx) => notifier.notifyAdministrators(trx, notice))
       .catch((error: unknown) => log.warn({ err: error }, 'administrators could not be notified'));
-  const files =
-    opened &&
-    new WatchedStorage({
-      ...{ files: opened.files, store, clock, log },
-      recheckMs: opened.s3 === undefined ? 0 : BUCKET_RECHECK_MS,
-      onGone: () => tellAdministrators(storeGoneNotice(opened.files.markerName, clock.now())),
-    });
+  const files = opened && watchStorage(opened, { store, clock, log, tellAdministrators });
   const limitsOf = async (userId: number) => accountStorageLimits(config, await findPlanStorage(userId));
   const common = {
     storedFiles: new ArtifactReader({ store, copies, log, files }),
@@ -149,19 +143,10 @@ export function makeArtifacts({
   const limits = { maxBytes: config.artifactsMaxGb * GB, minFreeBytes: config.artifactsMinFreeGb * GB };
   const space = new StorageSpace({ usage, removals, files, remover, clock, ...limits, onShortage });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg });
-  const expiryNotices = new ExpiryNotices({
-    database,
-    store: new ExpiryNoticeStore(database),
-    events,
-    notifier,
-    clock,
-  });
+  const expiries = new ExpiryNoticeStore(database);
+  const expiryNotices = new ExpiryNotices({ database, store: expiries, events, notifier, clock });
   let copier: ArtifactCopier | undefined;
   let describe: VideoSources['describe'];
-  const removeEnded = async () => {
-    if (describe !== undefined) await expiryNotices.send(describe);
-    await remover.removeEnded();
-  };
   return {
     ...common,
     isEnabled: true,
@@ -186,13 +171,31 @@ export function makeArtifacts({
       copier = new ArtifactCopier({ ...shared, ...copying }, sources);
       copier.start();
     },
-    async stop() {
-      await copier?.stop();
+    stop: async () => copier?.stop(),
+    async removeEnded() {
+      if (describe !== undefined) await expiryNotices.send(describe);
+      await remover.removeEnded();
     },
-    removeEnded,
     jobs: [remover.orphanJob, audit.job],
   };
 }
+
+/** The storage that never takes a missing disk or bucket for missing files. */
+const watchStorage = (
+  { files, s3 }: NonNullable<ReturnType<typeof createFileStorage>>,
+  {
+    tellAdministrators,
+    ...shared
+  }: Pick<ArtifactsDependencies, 'clock' | 'log'> & {
+    readonly store: ArtifactStore;
+    readonly tellAdministrators: (notice: AdminNotice) => Promise<void>;
+  },
+): WatchedStorage =>
+  new WatchedStorage({
+    ...{ ...shared, files },
+    recheckMs: s3 === undefined ? 0 : BUCKET_RECHECK_MS,
+    onGone: () => tellAdministrators(storeGoneNotice(files.markerName, shared.clock.now())),
+  });
 
 const SWITCHED_OFF = {
   isEnabled: false,

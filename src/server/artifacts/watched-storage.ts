@@ -14,7 +14,7 @@ interface WatchedStorageDependencies {
   readonly store: Pick<ArtifactStore, 'listStored'>;
   /** Notifies the administrators. Never throws. */
   readonly onGone: () => Promise<void>;
-  /** How long a found marker counts for writes, milliseconds; a missing file is always checked anew. */
+  /** How long a found marker counts for writes, milliseconds; a missing file always leads to a fresh check. */
   readonly recheckMs: number;
   readonly clock: Clock;
   readonly log: Log;

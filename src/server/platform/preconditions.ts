@@ -1,4 +1,4 @@
-import { AppError } from '../app-error.ts';
+import { AppError } from './app-error.ts';
 
 /** The headers of a request that make it conditional, except If-Range. */
 export interface ConditionalRequest {
@@ -19,10 +19,13 @@ export interface Validators {
 /**
  * Evaluates the preconditions of a GET or HEAD in their order (RFC 9110 section 13.2.2). A date counts only for a file
  * whose time of change is known, and where there is no tag to compare.
- * @returns whether the response is 304
+ * @returns `unchanged`: the response is 304
  * @throws AppError `precondition_failed`
  */
-export function isNotModified({ etag, modifiedAt }: Validators, request: ConditionalRequest): boolean {
+export function evaluatePreconditions(
+  { etag, modifiedAt }: Validators,
+  request: ConditionalRequest,
+): 'send' | 'unchanged' {
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = request;
   const hasChangedSince = (date: string | undefined): boolean | undefined => {
     const since = Date.parse(date ?? '');
@@ -31,7 +34,9 @@ export function isNotModified({ etag, modifiedAt }: Validators, request: Conditi
   };
   const isMet = ifMatch === undefined ? hasChangedSince(ifUnmodifiedSince) !== true : matchesStrongly(ifMatch, etag);
   if (!isMet) throw new AppError('precondition_failed');
-  return ifNoneMatch === undefined ? hasChangedSince(ifModifiedSince) === false : matchesWeakly(ifNoneMatch, etag);
+  const isUnchanged =
+    ifNoneMatch === undefined ? hasChangedSince(ifModifiedSince) === false : matchesWeakly(ifNoneMatch, etag);
+  return isUnchanged ? 'unchanged' : 'send';
 }
 
 const tagsOf = (header: string): string[] => header.split(',').map((each) => each.trim());

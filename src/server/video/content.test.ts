@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it, test } from 'node:test';
 import { loadMedia } from '../../sandbox/media.ts';
-import type { ConditionalRequest } from '../platform/http/preconditions.ts';
+import type { ConditionalRequest } from '../platform/preconditions.ts';
 import {
   AccelRedirect,
   type Content,

@@ -3,10 +3,10 @@ import { defined } from '../../contract/objects.ts';
 import type { ArtifactReader } from '../artifacts/artifact-reader.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { createClientIpResolver, createIpCheck } from '../platform/client-ip.ts';
-import { type ConditionalRequest, isNotModified } from '../platform/http/preconditions.ts';
 import type { RequestContext } from '../platform/http/route-registry.ts';
 import { verifyPartialContent, verifyVideoBody } from '../platform/media.ts';
 import type { OutboundResponse } from '../platform/outbound/outbound.ts';
+import { type ConditionalRequest, evaluatePreconditions } from '../platform/preconditions.ts';
 import { createSigner, type Signer } from '../platform/tokens.ts';
 import type { Task, VideoUpstreams } from './task-store.ts';
 import type { UrlRefresher, VendorFiles } from './vendor-files.ts';
@@ -134,15 +134,13 @@ export class ContentDelivery {
  */
 function isUnchanged({ headers, body }: OutboundResponse, request: ContentRequest): boolean {
   const modifiedAt = Date.parse(headers['last-modified'] ?? '');
-  let isSent = false;
+  const validators = { etag: headers.etag, modifiedAt: Number.isNaN(modifiedAt) ? undefined : modifiedAt };
+  let outcome: 'send' | 'unchanged' | undefined;
   try {
-    isSent = !isNotModified(
-      { etag: headers.etag, modifiedAt: Number.isNaN(modifiedAt) ? undefined : modifiedAt },
-      request,
-    );
-    return !isSent;
+    outcome = evaluatePreconditions(validators, request);
+    return outcome === 'unchanged';
   } finally {
-    if (!isSent) body.destroy();
+    if (outcome !== 'send') body.destroy();
   }
 }
 
