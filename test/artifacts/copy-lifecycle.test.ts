@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -297,6 +297,28 @@ describe('copies of finished videos', () => {
       assert.equal(await read('task_1'), undefined);
       await fixture.waitFor('stored', 'task_1');
       assert.deepEqual((await read('task_1'))?.bytes, CLIP);
+    });
+
+    it('an unconfirmed file is closed if its copy cannot begin', async () => {
+      const { artifacts, directory } = fixture;
+      artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('task_1');
+      await fixture.waitFor('stored', 'task_1');
+      await artifacts.stop();
+      await database.kysely.updateTable('artifacts').set({ state: 'pending', bytes: 0, next_try_at: 0 }).execute();
+      // There is no folder for the file.
+      await rm(join(directory, 'incoming'), { recursive: true });
+      await writeFile(join(directory, 'incoming'), '');
+      artifacts.start({ openVideo: async () => undefined });
+      while (((await fixture.row('task_1'))?.tries ?? 0) < 2) await pause(10);
+      await artifacts.stop();
+      const links = await Promise.all(
+        (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+      );
+      assert.deepEqual(
+        links.filter((path) => path.startsWith(join(directory, 'files'))),
+        [],
+      );
     });
 
     it('a process that died before it confirmed a file leaves the file to the next', async () => {
