@@ -18,7 +18,7 @@ async function slowServer(t: TestContext) {
     socket.on('error', () => {});
     socket.write('220 slow\r\n');
     socket.on('data', (chunk) => {
-      text += chunk;
+      text += String(chunk);
       for (let end = text.indexOf('\r\n'); end !== -1; end = text.indexOf('\r\n')) {
         const line = text.slice(0, end);
         text = text.slice(end + 2);

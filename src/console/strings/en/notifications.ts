@@ -49,7 +49,10 @@ export default {
     beta: { name: 'Beta access', text: 'Decisions on your applications.' },
     'channel.resting': { name: 'Channels', text: 'A vendor rejects a channel, which needs attention.' },
     'billing.difference': { name: 'Reconciliation', text: 'Vendor billing doesn’t match.' },
-    'storage.full': { name: 'Storage', text: 'The space for stored videos is full, or their files cannot be read or deleted.' },
+    'storage.full': {
+      name: 'Storage',
+      text: 'The space for stored videos is full, or their files cannot be read or deleted.',
+    },
   },
   announcements: {
     lead: 'Shown in the notifications of every account, including new ones.',
