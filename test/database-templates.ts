@@ -60,6 +60,15 @@ export async function copySqliteTemplate(path: string): Promise<void> {
   copyFileSync(SHARED_SQLITE ?? (await ownSqlite) ?? '', path);
 }
 
+/** Replaces `sqlite::memory:`, a file that a service creates and deletes, by a copy of the template. */
+export async function copyForMemoryUrl(url: string): Promise<{ readonly url: string; remove(): void }> {
+  if (url !== 'sqlite::memory:') return { url, remove: () => undefined };
+  const folder = mkdtempSync(join(tmpdir(), 'rg-sqlite-'));
+  const path = join(folder, 'test.db');
+  await copySqliteTemplate(path);
+  return { url: `sqlite:${path}`, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
 const ownPostgres = new Map<string, Promise<string>>();
 
 /** Creates a database on the server as a copy of the template. */

@@ -4,6 +4,7 @@ import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { AdminClient, ROOT_LOGIN } from './admin-client.ts';
 import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
+import { copyForMemoryUrl } from './database-templates.ts';
 import { checkResponses } from './openapi-response-check.ts';
 
 /** A service under test and the simulated vendors of its channels. */
@@ -49,7 +50,8 @@ export async function startSandboxService(
   } = {},
 ): Promise<SandboxService> {
   const sandbox = await startSandbox({ simulators: ALL_SIMULATORS, ...options.sandbox });
-  const config = parseConfig(testEnvironment(databaseUrl, options.env));
+  const database = await copyForMemoryUrl(databaseUrl);
+  const config = parseConfig(testEnvironment(database.url, options.env));
   const app = await makeApp(
     { ...config, syncPeriodSeconds: options.pollPeriodSeconds ?? config.syncPeriodSeconds },
     {
@@ -79,6 +81,7 @@ export async function startSandboxService(
     async stop() {
       await app.close(1_000);
       await sandbox.stop();
+      database.remove();
     },
   };
 }

@@ -4,6 +4,7 @@ import { parseConfig } from '../src/server/platform/config.ts';
 import { openLog } from '../src/server/platform/log.ts';
 import { TestUser } from './accounts/test-user-client.ts';
 import { CHEAP_PASSWORD_HASHING } from './cheap-password-hashing.ts';
+import { copyForMemoryUrl } from './database-templates.ts';
 import { checkResponses } from './openapi-response-check.ts';
 
 const ROOT = { username: 'root', password: 'root-password-1' };
@@ -31,10 +32,11 @@ export async function startTestService(
   overrides: AppOverrides = {},
 ): Promise<TestService> {
   const masterKey = env.MASTER_KEY ?? randomBytes(32).toString('base64');
+  const database = await copyForMemoryUrl(databaseUrl);
   const config = parseConfig({
     HOST: '127.0.0.1',
     PORT: '0',
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: database.url,
     MASTER_KEY: masterKey,
     ADMIN_USERNAME: ROOT.username,
     ADMIN_PASSWORD: ROOT.password,
@@ -61,6 +63,9 @@ export async function startTestService(
     async setSiteSetting(name, value) {
       await root.ok('PUT', `/api/admin/settings/${name}`, { value });
     },
-    stop: () => app.close(0),
+    async stop() {
+      await app.close(0);
+      database.remove();
+    },
   };
 }
