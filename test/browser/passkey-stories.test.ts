@@ -190,6 +190,23 @@ describe('passkeys in Chromium', { skip: chromiumPath === undefined && !process.
     await page.context().close();
   });
 
+  it('that the service does not know are refused by the device page, and forgotten by the browser', async () => {
+    await service.signUp('fay');
+    const { page, credentials, setPresent } = await open();
+    await authenticate(page, 'fay', PASSWORD);
+    await addPasskey(page, 'Phone');
+    await page.context().clearCookies();
+    await page.goto(`/authorize?code=${await newDeviceCode()}`);
+    const button = page.getByRole('button', { name: 'Sign in with a passkey' });
+    await setPresent(true);
+    await service.app.database.kysely.deleteFrom('passkeys').execute();
+    await button.click();
+    await page.locator('#error').waitFor();
+    await assertForgotten({ page, credentials });
+    assert.ok(await button.isVisible(), 'another passkey can be used');
+    await page.context().close();
+  });
+
   it('are asked for by the button even while the suggestions are being prepared', async () => {
     await service.signUp('eve');
     const { page, setPresent } = await open();

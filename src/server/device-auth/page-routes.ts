@@ -190,13 +190,16 @@ function addPasskeyLogin(
   routes.add(endpoints.authorizePasskey, async ({ body, request, reply }) => {
     const visit = visits.open(request, reply, body.code, body.lang, body.request);
     const again = (error: string) => loginView(visit.context, { error });
+    let used: string | undefined;
     const work = async () => {
       visits.assertOwnForm(visit, 'passkey', body.form);
+      const credential = parsePasskeyField(body.passkey);
+      used = credential.id;
       const isForCode = visit.context.request === undefined;
       const pending = isForCode ? await deviceAuth.codes.findPending(body.code, request.clientIp) : undefined;
       const outcome = await accounts.logins.logInWithPasskey(
         defined({
-          credential: parsePasskeyField(body.passkey),
+          credential,
           client: toLoginClient(request, cookies.knownDeviceOf(reply)),
           purpose: pending && { name: LOGIN_PURPOSE, subject: pending.user_code },
         }),
@@ -205,7 +208,7 @@ function addPasskeyLogin(
       return redirectToPage(visit);
     };
     return respond(visit, work, {
-      wrong_passkey: again,
+      wrong_passkey: (error) => loginView(visit.context, defined({ error, unknownPasskey: used })),
       passkey_expired: again,
       account_disabled: again,
       form_expired: again,

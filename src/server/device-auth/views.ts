@@ -31,6 +31,8 @@ export interface PasskeyForm {
   readonly isSecondary?: boolean;
   /** Passkeys of the account; empty: any passkey of this host. */
   readonly offered?: readonly OfferedPasskey[];
+  /** Credential id of the passkey that was just used and that the service does not know. */
+  readonly unknown?: string;
 }
 
 /** A button that uses a passkey. It appears only where the page's script runs and the browser has passkeys. */
@@ -42,7 +44,8 @@ export const passkeyForm = ({
   failed,
   isSecondary = true,
   offered = [],
-}: PasskeyForm): Markup => html`<form${id === undefined ? undefined : html` id="${id}"`} method="post" action="${action}" hidden data-passkeys="${JSON.stringify(offered)}" data-failed="${failed}">
+  unknown,
+}: PasskeyForm): Markup => html`<form${id === undefined ? undefined : html` id="${id}"`} method="post" action="${action}" hidden data-passkeys="${JSON.stringify(offered)}" data-failed="${failed}"${unknown === undefined ? undefined : html` data-unknown="${unknown}"`}>
 ${fields}<input type="hidden" name="passkey">
 <p class="error" role="alert" hidden></p>
 <button${isSecondary ? html` class="plain"` : undefined}>${label}</button>
@@ -58,6 +61,10 @@ const supported = window.PublicKeyCredential && PublicKeyCredential.parseRequest
 for (const form of supported ? document.querySelectorAll('form[data-passkeys]') : []) {
   const problem = form.querySelector('[role=alert]');
   form.hidden = false;
+  // The browser then no longer offers the passkey. Not all browsers can do this.
+  const credentialId = form.dataset.unknown;
+  if (credentialId && PublicKeyCredential.signalUnknownCredential)
+    PublicKeyCredential.signalUnknownCredential({ rpId: location.hostname, credentialId }).catch(() => {});
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     problem.hidden = true;
@@ -130,8 +137,15 @@ ${errorParagraph(wrong)}
 const shownCode = ({ code }: PageContext): Markup | undefined =>
   code === '' ? undefined : html`<output class="code">${code}</output>`;
 
+/** A failed login. */
+interface WrongLogin extends FieldError {
+  readonly username?: string;
+  /** Credential id of a passkey that the service does not know. */
+  readonly unknownPasskey?: string;
+}
+
 /** The login page. */
-export function loginView(view: PageContext, wrong: FieldError & { readonly username?: string } = {}): string {
+export function loginView(view: PageContext, wrong: WrongLogin = {}): string {
   const { texts } = view;
   return layout(
     view,
@@ -144,12 +158,13 @@ ${
     ? html`${providerButtons(view)}<details class="more"${wrong.error === undefined ? undefined : html` open`}><summary>${texts.rootOnly}</summary>${passwordForm(view, wrong)}</details>`
     : html`${passwordForm(view, wrong)}${providerButtons(view)}`
 }
-${view.hasPasskeys ? passkeyLoginForm(view) : undefined}`,
+${view.hasPasskeys ? passkeyLoginForm(view, wrong) : undefined}`,
   );
 }
 
-const passkeyLoginForm = (view: PageContext): Markup =>
+const passkeyLoginForm = (view: PageContext, { unknownPasskey: unknown }: WrongLogin): Markup =>
   passkeyForm({
+    ...defined({ unknown }),
     action: '/authorize/passkey',
     fields: hiddenFields(view, 'passkey'),
     label: view.texts.passkey,
@@ -158,7 +173,7 @@ const passkeyLoginForm = (view: PageContext): Markup =>
 
 const passwordForm = (
   view: PageContext,
-  wrong: FieldError & { readonly username?: string },
+  wrong: WrongLogin,
 ): Markup => html`<form method="post" action="/authorize/login">
 ${hiddenFields(view, 'login')}
 ${errorParagraph(wrong)}
