@@ -32,6 +32,7 @@ export const consolePage = endpoint({
   tag: 'service',
   policy: 'public',
   envelope: 'page',
+  compressed: true,
 });
 
 const open = { method: 'GET', tag: 'service', policy: 'public', envelope: 'page', compressed: true } as const;

@@ -506,6 +506,8 @@ export const listOwnVideos = endpoint({
   path: '/api/videos',
   summary: 'Videos of all keys of the account, newest first',
   envelope: 'api',
+  // Prompts and play links are the account's own.
+  compressed: true,
   query: Type.Object({
     ...LongPageQuery,
     status: Type.Optional(Type.String({ maxLength: 20 })),

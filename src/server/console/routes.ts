@@ -8,7 +8,7 @@ import { envelopeOfPath } from '../../contract/endpoint.ts';
 import { CONSOLE_SECTIONS, consolePage } from '../../contract/pages.ts';
 import { PACKAGE_ROOT } from '../package-root.ts';
 import { escapeHtml } from '../platform/html.ts';
-import type { RouteRegistry } from '../platform/http/route-registry.ts';
+import { compressResponse, type RouteRegistry } from '../platform/http/route-registry.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -125,7 +125,7 @@ export function addConsoleRoutes(fastify: FastifyInstance, routes: RouteRegistry
   routes.add(consolePage, ({ reply }) => send(reply));
   for (const section of CONSOLE_SECTIONS)
     for (const url of [`/${section}`, `/${section}/*`])
-      fastify.get(url, { config: { endpoint: consolePage } }, (_, reply) => send(reply));
+      fastify.get(url, { config: { endpoint: consolePage }, onSend: compressResponse }, (_, reply) => send(reply));
   // A mistyped URL in a browser gets the console's own page with 404; under the API's paths it remains an API error.
   fastify.get('/*', (request, reply) =>
     request.headers.accept?.includes('text/html') === true && envelopeOfPath(request.url) === 'page'

@@ -427,8 +427,8 @@ const lazySerializer =
     serializerOf(schema)(value);
 
 const gzipAsync = promisify(gzip);
-/** Smaller bodies fit into two packets uncompressed. */
-const MIN_LENGTH = 2_048;
+/** Smaller bodies fit into one packet uncompressed. */
+const MIN_LENGTH = 1_024;
 
 /**
  * Fastify `onSend` hook of endpoints that are `compressed`: sends a large body as gzip (RFC 9110 section 8.4.1.3) if
