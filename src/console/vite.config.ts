@@ -40,7 +40,8 @@ function isOfStudio(id: string, graph: ModuleGraph): boolean {
     for (const [name] of (code ?? '').matchAll(/\bIcon[A-Z]\w*/g)) studioIcons.add(name);
     for (const imported of [...importedIds]) add(imported);
   };
-  add(join(import.meta.dirname, 'pages/studio/studio-page.tsx'));
+  // A comparison loads after the page, but is on the first screen too.
+  for (const file of ['studio-page.tsx', 'compared-videos.tsx']) add(join(import.meta.dirname, 'pages/studio', file));
   return studioFiles.has(id) || STUDIO_CONTROLS.test(id) || studioIcons.has(/(\w+)\.mjs$/.exec(id)?.[1] ?? '');
 }
 
@@ -93,7 +94,12 @@ export default defineConfig({
               minShareCount: 24,
               priority: 1.5,
             },
-            { name: 'fields', test: LATER, minShareCount: 24, priority: 1.45 },
+            {
+              name: (id, graph) => (LATER.test(id) && !isOfStudio(id, graph) ? 'fields' : null),
+              debugName: 'fields',
+              minShareCount: 24,
+              priority: 1.45,
+            },
             // The rest of the studio's first screen that other pages load too.
             {
               name: (id, graph) => (isOfStudio(id, graph) ? 'studio-shared' : null),

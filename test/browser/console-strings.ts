@@ -8,6 +8,7 @@ import enApp from '../../src/console/strings/en/app.ts';
 import enAudit from '../../src/console/strings/en/audit.ts';
 import enCosts from '../../src/console/strings/en/costs.ts';
 import enKeyboard from '../../src/console/strings/en/keyboard.ts';
+import enLibrary from '../../src/console/strings/en/library.ts';
 import enList from '../../src/console/strings/en/list.ts';
 import enNotifications from '../../src/console/strings/en/notifications.ts';
 import enOrganizations from '../../src/console/strings/en/organizations.ts';
@@ -26,6 +27,7 @@ import zhApp from '../../src/console/strings/zh-cn/app.ts';
 import zhAudit from '../../src/console/strings/zh-cn/audit.ts';
 import zhCosts from '../../src/console/strings/zh-cn/costs.ts';
 import zhKeyboard from '../../src/console/strings/zh-cn/keyboard.ts';
+import zhLibrary from '../../src/console/strings/zh-cn/library.ts';
 import zhList from '../../src/console/strings/zh-cn/list.ts';
 import zhNotifications from '../../src/console/strings/zh-cn/notifications.ts';
 import zhOrganizations from '../../src/console/strings/zh-cn/organizations.ts';
@@ -96,7 +98,8 @@ export const STRINGS = {
     requests: enRequests,
     shortcuts: enKeyboard.shortcuts,
     signIn: enSignIn,
-    studio: enStudio,
+    // With the pages of videos, which share components.
+    studio: { ...enLibrary, ...enStudio, share: { ...enLibrary.share, ...enStudio.share } },
     support: enSupport,
   },
   'zh-cn': {
@@ -132,7 +135,8 @@ export const STRINGS = {
     requests: zhRequests,
     shortcuts: zhKeyboard.shortcuts,
     signIn: zhSignIn,
-    studio: zhStudio,
+    // With the pages of videos, which share components.
+    studio: { ...zhLibrary, ...zhStudio, share: { ...zhLibrary.share, ...zhStudio.share } },
     support: zhSupport,
   },
 } as const;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { ROOT } from './demo-data.ts';
@@ -39,7 +40,7 @@ describe('scripts and data of the first screen', { skip: chromiumPath === undefi
   // import.
   for (const { path, files, kilobytes = 287 } of [
     { path: '/sign-in', files: 25 },
-    { path: '/studio', files: 25, kilobytes: 230 },
+    { path: '/studio', files: 10, kilobytes: 205 },
     { path: '/account/overview', files: 30 },
     { path: '/admin/overview', files: 25 },
   ])
@@ -55,24 +56,78 @@ describe('scripts and data of the first screen', { skip: chromiumPath === undefi
       assert.ok(scripts.filter((name) => /-page-/.test(name)).length <= 1, scripts.join(' '));
     });
 
-  for (const [path, requests] of [
-    ['/studio', 25],
-    ['/videos', 30],
+  for (const { path, newest, requests, kilobytes } of [
+    { path: '/studio', newest: 'nothing', requests: 25, kilobytes: 230 },
+    { path: '/studio', newest: 'a comparison', requests: 25, kilobytes: 230 },
+    { path: '/studio', newest: 'a video', requests: 22, kilobytes: 224 },
+    { path: '/videos', newest: 'a video', requests: 30, kilobytes: 360 },
   ] as const)
-    it(`sends at most ${requests} requests without media at ${path}`, async (t) => {
+    it(`sends at most ${requests} requests and ${kilobytes} KB without media at ${path}, where the newest is ${newest}`, async (t) => {
       const page = await fixture.open();
       await signIn(page, ROOT.username, ROOT.password);
       await waitForContent(page);
-      const asked: string[] = [];
-      page.on('request', (request) => {
-        if (!['image', 'media'].includes(request.resourceType())) asked.push(new URL(request.url()).pathname);
-      });
+      if (path === '/studio') await generate(NEWEST[newest]);
+      // The gallery has made the posters.
+      else {
+        await page.goto(path);
+        for (let rows: { poster_url: string }[] = []; rows.length < 5 || rows.some((row) => row.poster_url === ''); ) {
+          rows = await fixture.running.root.ok('GET', '/api/videos');
+          await page.waitForTimeout(100);
+        }
+      }
+      const traffic = await recordTraffic(page);
       await page.goto(path);
       await waitForContent(page);
+      if (path === '/studio' && newest !== 'nothing') await page.locator('video').first().waitFor();
+      await page.waitForTimeout(500);
+      const { names, bytes } = traffic();
       await page.context().close();
-      t.diagnostic(`${asked.length} requests: ${asked.join(' ')}`);
-      assert.ok(asked.length <= requests, `${asked.length}: ${asked.join(' ')}`);
+      t.diagnostic(`${bytes} bytes in ${names.length} requests: ${names.join(' ')}`);
+      assert.ok(names.length > 10 && bytes > 100 * 1024, 'everything is recorded');
+      assert.ok(names.length <= requests, `${names.length}: ${names.join(' ')}`);
+      assert.ok(bytes <= kilobytes * 1024, `${bytes} bytes: ${names.join(' ')}`);
     });
+
+  /** Models of videos that are submitted together. */
+  const NEWEST = {
+    nothing: [],
+    'a comparison': ['kling-v1-6', 'viduq2', 'sora-2', 'kling-v1-6'],
+    'a video': ['kling-v1-6'],
+  } as const;
+
+  const generate = async (models: readonly string[]): Promise<void> => {
+    const { root } = fixture.running;
+    await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: 'start' });
+    for (const model of models)
+      await root.ok('POST', '/api/videos', { model, prompt: `A kite over dunes, ${models.length} at once` });
+    for (let rows: { status: string }[] = [{ status: '' }]; rows.some(({ status }) => status !== 'SUCCESS'); ) {
+      rows = await root.ok('GET', '/api/videos');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+
+  /** Empties the cache and counts what is transferred from now on, with headers and without media and open streams. */
+  const recordTraffic = async (page: Page) => {
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Network.enable');
+    await devtools.send('Network.clearBrowserCache');
+    const asked = new Map<string, string>();
+    const names: string[] = [];
+    let bytes = 0;
+    devtools.on('Network.requestWillBeSent', ({ requestId, request, type }) => {
+      // Ignores requests of the page being left.
+      if (type === 'Document') [names.length, bytes] = [0, 0];
+      if (!request.url.startsWith('data:') && !['Image', 'Media'].includes(type ?? ''))
+        asked.set(requestId, new URL(request.url).pathname);
+    });
+    devtools.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      const name = asked.get(requestId);
+      if (name === undefined) return;
+      names.push(name);
+      bytes += encodedDataLength;
+    });
+    return () => ({ names, bytes });
+  };
 
   it('requests the data of the studio once, before the scripts that render it', async () => {
     const page = await fixture.open();

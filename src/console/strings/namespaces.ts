@@ -8,6 +8,7 @@ import type app from './en/app.ts';
 import type audit from './en/audit.ts';
 import type costs from './en/costs.ts';
 import type keyboard from './en/keyboard.ts';
+import type library from './en/library.ts';
 import type list from './en/list.ts';
 import type notifications from './en/notifications.ts';
 import type organizations from './en/organizations.ts';
@@ -33,6 +34,7 @@ interface Resources {
   list: typeof list;
   notifications: typeof notifications;
   keyboard: typeof keyboard;
+  library: typeof library;
   videos: typeof videos;
   admin: typeof admin;
   'admin-channels': typeof adminChannels;

@@ -1,7 +1,7 @@
-import { ActionIcon, AspectRatio, Group, Paper, SimpleGrid, Slider, Stack, Text } from '@mantine/core';
+import { ActionIcon, AspectRatio, Group, Paper, Stack, Text } from '@mantine/core';
 import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type CSSProperties, useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
@@ -20,10 +20,11 @@ interface CompareStageProps {
 export default function ComparedVideos({ videos, actions }: CompareStageProps) {
   const { t } = useTranslation('studio');
   const play = useSynchronousPlay();
+  const position = t('secondsShort', { seconds: play.time.toFixed(1) });
   const charged = videos.filter(({ status }) => status !== 'FAILURE').reduce((sum, { quota }) => sum + quota, 0);
   return (
     <Stack gap="sm" component="section" aria-label={t('comparison')}>
-      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+      <div className="compared">
         {videos.map((video) => (
           <Paper
             key={video.task_id}
@@ -40,7 +41,7 @@ export default function ComparedVideos({ videos, actions }: CompareStageProps) {
             </Stack>
           </Paper>
         ))}
-      </SimpleGrid>
+      </div>
       <Group gap="sm" wrap="nowrap">
         <ActionIcon
           variant="filled"
@@ -52,16 +53,21 @@ export default function ComparedVideos({ videos, actions }: CompareStageProps) {
         >
           {play.playing ? <IconPlayerPauseFilled size={18} /> : <IconPlayerPlayFilled size={18} />}
         </ActionIcon>
-        <Slider
-          flex={1}
+        <input
+          type="range"
+          className="scrubber"
+          aria-label={t('position')}
+          aria-valuetext={position}
           min={0}
           max={Math.max(play.duration, 0.1)}
           step={0.04}
           value={play.time}
-          onChange={play.seek}
-          label={(seconds) => t('secondsShort', { seconds: Number(seconds.toFixed(1)) })}
-          thumbLabel={t('position')}
+          style={{ '--played': `${(play.time / Math.max(play.duration, 0.1)) * 100}%` } as CSSProperties}
+          onChange={({ currentTarget }) => play.seek(Number(currentTarget.value))}
         />
+        <Text size="sm" c="dimmed" className="position">
+          {position}
+        </Text>
         <Text size="sm">
           {t('together')} <CreditAmount value={charged} fw={600} />
         </Text>

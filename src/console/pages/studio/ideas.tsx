@@ -3,11 +3,11 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page } from '../../components/page.tsx';
 import { acceptsMotion } from '../../components/video-player.tsx';
-import type studioStrings from '../../strings/en/studio.ts';
+import type libraryStrings from '../../strings/en/library.ts';
 import type { ChangeDraft } from './draft.ts';
 
 /** A prompt to start from. */
-type IdeaId = keyof typeof studioStrings.inspiration.ideas;
+type IdeaId = keyof typeof libraryStrings.inspiration.ideas;
 
 /** The curated ideas in their order; the texts are in the strings of each language. */
 const IDEAS: readonly IdeaId[] = [
@@ -37,7 +37,7 @@ export function Ideas({ count }: { readonly count: number }) {
 }
 
 function Idea({ id }: { readonly id: IdeaId }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   return (
     <li>
       <Link to="/studio" search={{ idea: id }} className="idea">
@@ -53,7 +53,7 @@ function Idea({ id }: { readonly id: IdeaId }) {
 
 /** Prompts and clips to start from. */
 export function ExplorePage() {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   return (
     <Page title={t('inspiration.title')} subtitle={t('inspiration.lead')} size="xl">
       <Ideas count={IDEAS.length} />
@@ -69,7 +69,7 @@ interface IdeaPromptProps {
 
 /** Fills the prompt with the idea of the URL (`/studio?idea=sea`), and removes it from the URL. */
 export function IdeaPrompt({ idea, change }: IdeaPromptProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const navigate = useNavigate();
   useEffect(() => {
     const prompt = t(`inspiration.ideas.${idea as 'sea'}.prompt`, { defaultValue: '' });

@@ -8,7 +8,7 @@ import type { VideoDetail } from '../../data/videos.ts';
 
 /** The video this one was made from, and the videos made from it. Renders nothing without any. */
 export function Lineage({ video: { source, children } }: { readonly video: Pick<VideoDetail, 'source' | 'children'> }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   if (source === null && children.length === 0) return null;
   return (
     <section className="lineage" aria-label={t('lineage')}>

@@ -14,7 +14,7 @@ const PERIODS = [1, 7, 30, 0] as const;
 
 /** Creates a share link of a video, and shows it. */
 export default function ShareDialog({ taskId, onClose }: { readonly taskId: string; readonly onClose: () => void }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const queries = useQueryClient();
   const { draft, text, value } = useFormValues({ days: '7' as string | null, password: '', title: '' });
   const save = useMutation({

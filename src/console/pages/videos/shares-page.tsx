@@ -17,13 +17,13 @@ const PAGE_SIZE = 20;
 
 /** Share links of the account's videos. */
 export function SharesPage() {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const [page, setPage] = useState(1);
   const shares = useQuery({ ...sharesQuery(page, PAGE_SIZE), placeholderData: keepPreviousData });
   const total = shares.data?.total ?? 0;
   return (
     <Page
-      title={t('share.links')}
+      title={t('library:share.links')}
       subtitle={
         <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
           {t('seeAll')}
@@ -33,8 +33,8 @@ export function SharesPage() {
       <ErrorAlert error={shares.error} retry={() => void shares.refetch()} />
       {shares.data === undefined && shares.error === null ? <PageLoadingIndicator /> : null}
       {shares.data?.total === 0 ? (
-        <EmptyState icon={<IconShare size={28} />} title={t('share.none')}>
-          {t('share.noneText')}
+        <EmptyState icon={<IconShare size={28} />} title={t('library:share.none')}>
+          {t('library:share.noneText')}
         </EmptyState>
       ) : null}
       {shares.data === undefined || total === 0 ? null : <ShareTable shares={shares.data.data} withVideo />}
@@ -51,20 +51,20 @@ interface ShareTableProps {
 
 /** Active share links, each with its expiry and a button to revoke it. */
 export function ShareTable({ shares, withVideo }: ShareTableProps) {
-  const { t } = useTranslation(['studio', 'app']);
+  const { t } = useTranslation(['studio', 'library', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
   const end = useMutation({
     mutationFn: endShare,
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['shares'] });
-      toasts.success(t('share.ended'));
+      toasts.success(t('library:share.ended'));
     },
     onError: (error) => toasts.error(toErrorMessage(error, t('app:unreachable'))),
   });
   const member = useMemberColumn<Share>((share) => share.created_by);
   const video: Column<Share> = {
-    label: t('share.video'),
+    label: t('library:share.video'),
     cell: ({ task_id: taskId, prompt }) => (
       <Anchor
         size="sm"
@@ -77,35 +77,35 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
   };
   return (
     <DataTable
-      label={t('share.links')}
+      label={t('library:share.links')}
       rows={shares}
       rowKey={({ id }) => id}
       columns={[
         {
-          label: t('share.link'),
+          label: t('library:share.link'),
           cell: ({ url, title, has_password: hasPassword }) => (
             <>
               <Group gap={4} wrap="nowrap">
                 <Anchor size="sm" href={url} target="_blank" rel="noreferrer" style={{ overflowWrap: 'anywhere' }}>
                   {url}
                 </Anchor>
-                <CopyIconButton text={url} label={t('share.copy')} />
+                <CopyIconButton text={url} label={t('library:share.copy')} />
               </Group>
               <Text size="xs" c="dimmed">
                 {title}
               </Text>
-              {hasPassword ? <Badge size="xs">{t('share.withPassword')}</Badge> : null}
+              {hasPassword ? <Badge size="xs">{t('library:share.withPassword')}</Badge> : null}
             </>
           ),
         },
         ...(withVideo ? [video] : []),
         ...member,
         {
-          label: t('share.until'),
-          cell: ({ expires_at: at }) => (at === null ? t('share.withVideo') : formatDeadline(at)),
+          label: t('library:share.until'),
+          cell: ({ expires_at: at }) => (at === null ? t('library:share.withVideo') : formatDeadline(at)),
         },
         {
-          label: t('share.end'),
+          label: t('library:share.end'),
           hideLabel: true,
           align: 'right',
           cell: (share) => (
@@ -116,7 +116,7 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
               loading={end.isPending && end.variables.id === share.id}
               onClick={() => end.mutate(share)}
             >
-              {t('share.end')}
+              {t('library:share.end')}
             </Button>
           ),
         },

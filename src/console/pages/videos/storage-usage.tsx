@@ -19,7 +19,7 @@ export function formatBytes(bytes: number): string {
 
 /** Space used by the account's stored videos and files. Renders nothing if nothing is stored. */
 export function StorageUsage() {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const { data } = useQuery(storageQuery);
   if (data?.enabled !== true) return null;
   const text = t('storageUsed', { used: formatBytes(data.used_bytes), limit: formatBytes(data.limit_bytes) });

@@ -63,7 +63,7 @@ export function VideoListPage() {
 }
 
 const VideoList = memo(function VideoList({ search }: { readonly search: VideosSearchParams }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const navigate = useNavigate();
   const selection = useVideoSelection();
   const { page = 1, from, to, favourite, collection, ...rest } = search;
@@ -94,8 +94,8 @@ const VideoList = memo(function VideoList({ search }: { readonly search: VideosS
   const hasNone = videos.data?.total === 0 && !hasFilters(search);
   return (
     <Page
-      title={t('videosTitle')}
-      subtitle={t('videosLead')}
+      title={t('library:videosTitle')}
+      subtitle={t('library:videosLead')}
       size="xl"
       actions={
         <>
@@ -175,7 +175,7 @@ interface ListActionsProps {
 
 /** Selection mode, and the page of shared links. */
 function ListActions({ selection, isEmpty }: ListActionsProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   return (
     <>
       {selection.videos === undefined && isEmpty ? null : (
@@ -206,15 +206,15 @@ function useReuse() {
 }
 
 function NoVideos({ search, action }: { readonly search: VideosSearchParams; readonly action: ReactNode }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const { page: _, favourite, ...others } = search;
   if (favourite && !hasFilters(others))
     return (
-      <EmptyState icon={<IconStar size={28} />} title={t('noFavourites')}>
-        {t('noFavouritesText')}
+      <EmptyState icon={<IconStar size={28} />} title={t('library:noFavourites')}>
+        {t('library:noFavouritesText')}
       </EmptyState>
     );
-  if (hasFilters(search)) return <Text c="dimmed">{t('noMatch')}</Text>;
+  if (hasFilters(search)) return <Text c="dimmed">{t('library:noMatch')}</Text>;
   return (
     <EmptyState icon={<IconMovie size={28} />} title={t('emptyTitle')} action={action}>
       {t('emptyText')}
@@ -235,25 +235,25 @@ interface VideoFiltersProps {
 
 /** Filters of the user's videos. */
 function VideoFilters({ search, set }: VideoFiltersProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const { status, model, from, to, favourite } = search;
   const models = useQuery(usableModelsQuery);
   return (
     <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
       <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
       <Select
-        label={t('filterStatus')}
+        label={t('library:filterStatus')}
         w={130}
-        placeholder={t('anyStatus')}
+        placeholder={t('library:anyStatus')}
         clearable
         data={STATUS_CHOICES.map((value) => ({ value, label: t(`stage.${value}`) }))}
         value={status ?? null}
         onChange={(value) => set({ status: value ?? undefined })}
       />
       <Select
-        label={t('filterModel')}
+        label={t('library:filterModel')}
         w={160}
-        placeholder={t('anyModel')}
+        placeholder={t('library:anyModel')}
         clearable
         searchable
         data={(models.data ?? []).filter(({ kind }) => kind === 'video').map(({ id }) => id)}
@@ -262,13 +262,13 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
       />
       <TextInput
         type="date"
-        label={t('filterFrom')}
+        label={t('library:filterFrom')}
         value={from ?? ''}
         onChange={(event) => set({ from: event.currentTarget.value || undefined })}
       />
       <TextInput
         type="date"
-        label={t('filterTo')}
+        label={t('library:filterTo')}
         value={to ?? ''}
         onChange={(event) => set({ to: event.currentTarget.value || undefined })}
       />
@@ -297,7 +297,7 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
             })
           }
         >
-          {t('clearFilters')}
+          {t('library:clearFilters')}
         </Button>
       ) : null}
     </Group>
@@ -306,7 +306,7 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
 
 /** Choice of a collection, once there is one. */
 function CollectionFilter({ search: { collection }, set }: VideoFiltersProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const { data: collections = [] } = useQuery(collectionsQuery());
   if (collections.length === 0) return null;
   return (
@@ -325,7 +325,7 @@ function CollectionFilter({ search: { collection }, set }: VideoFiltersProps) {
 
 /** Searches after a short pause, not on every keystroke. */
 function PromptSearch({ value, onChange }: { readonly value: string; readonly onChange: (words: string) => void }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   const apply = useDebouncedCallback((next: string) => onChange(next.trim()), 300);
@@ -335,7 +335,7 @@ function PromptSearch({ value, onChange }: { readonly value: string; readonly on
       type="search"
       w={180}
       maxLength={200}
-      placeholder={t('searchPlaceholder')}
+      placeholder={t('library:searchPlaceholder')}
       leftSection={<IconSearch size={15} />}
       value={text}
       onChange={({ currentTarget: { value: next } }) => {
@@ -361,7 +361,7 @@ interface VideoCardProps {
  * because a click on the page of 24 cards would render all of them before the next frame.
  */
 const VideoCard = memo(function VideoCard({ video, onReuse, onEnlarge, selected = false, onSelect }: VideoCardProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const titleOf = useModelTitle();
   const prompt = video.prompt === '' ? t('noPrompt') : video.prompt;
   return (
@@ -372,8 +372,8 @@ const VideoCard = memo(function VideoCard({ video, onReuse, onEnlarge, selected 
       <Stack gap={6} mt="sm" flex={1}>
         {onSelect === undefined ? null : (
           <Checkbox
-            label={t('choose')}
-            aria-label={formatLabelled(t('choose'), prompt)}
+            label={t('library:choose')}
+            aria-label={formatLabelled(t('library:choose'), prompt)}
             checked={selected}
             onChange={() => onSelect(video)}
           />
@@ -395,8 +395,8 @@ const VideoCard = memo(function VideoCard({ video, onReuse, onEnlarge, selected 
             {titleOf(video.model)}
           </Text>
           {video.imported ? (
-            <Badge size="xs" variant="default" title={t('importedHint')}>
-              {t('imported')}
+            <Badge size="xs" variant="default" title={t('library:importedHint')}>
+              {t('library:imported')}
             </Badge>
           ) : null}
           {video.status === 'SUCCESS' ? <CreditAmount value={video.quota} fz="xs" c="dimmed" /> : null}
@@ -415,9 +415,9 @@ const VideoCard = memo(function VideoCard({ video, onReuse, onEnlarge, selected 
 
 /** The video from which this one was made. */
 function SourceLink({ source }: { readonly source: NonNullable<Video['source']> }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const { task_id: taskId, operation, prompt } = source;
-  const text = formatLabelled(t(`madeFrom.${operation}`), prompt === '' ? t('noPrompt') : prompt);
+  const text = formatLabelled(t(`library:madeFrom.${operation}`), prompt === '' ? t('noPrompt') : prompt);
   return (
     <Anchor
       size="xs"
@@ -439,12 +439,12 @@ interface CardActionsProps extends Pick<VideoCardProps, 'video' | 'onReuse'> {
 
 /** Actions on a video, on its card and in the lightbox. */
 function CardActions({ video, onReuse, isInLightbox = false }: CardActionsProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   return (
     <Group gap={2} wrap="nowrap">
       <FavouriteButton id={video.task_id} />
       {isInLightbox ? null : <CollectButton id={video.task_id} />}
-      <ActionIcon data-hint={t('reuseHint')} aria-label={t('reuse')} onClick={() => onReuse(video)}>
+      <ActionIcon data-hint={t('library:reuseHint')} aria-label={t('reuse')} onClick={() => onReuse(video)}>
         <IconArrowBackUp size={17} />
       </ActionIcon>
       {video.status === 'SUCCESS' ? <DownloadButton id={video.task_id} /> : null}
@@ -461,14 +461,14 @@ function CardActions({ video, onReuse, isInLightbox = false }: CardActionsProps)
 
 /** The upper part of a card, of the same height for every state, so that no card leaves a hole beside another. */
 function CardMedia({ video, onEnlarge }: Pick<VideoCardProps, 'video' | 'onEnlarge'>) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   if (video.status === 'FAILURE') return <FailureTile video={video} />;
   if (video.status !== 'SUCCESS') return <TaskProgress video={video} />;
   return (
     <button
       type="button"
       className="tile mantine-focus-auto"
-      aria-label={formatLabelled(t('play'), video.prompt === '' ? t('noPrompt') : video.prompt)}
+      aria-label={formatLabelled(t('library:play'), video.prompt === '' ? t('noPrompt') : video.prompt)}
       onClick={() => onEnlarge(video.task_id)}
     >
       <HoverClip video={video} fallback={<IconMovie size={22} />} />
@@ -478,7 +478,7 @@ function CardMedia({ video, onEnlarge }: Pick<VideoCardProps, 'video' | 'onEnlar
 
 /** Why a video failed; leads to its page, which has the remedy and the vendor's message. */
 function FailureTile({ video }: { readonly video: Video }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const failure = useTranslation('videos');
   const formatCredits = useFormatCredits();
   return (

@@ -70,13 +70,13 @@ const CodeSamples = lazy(() => import('../studio/video-samples-dialog.tsx'));
 
 /** One video: the player with everything to do with it, its facts and what it cost; the arrow keys lead to others. */
 export function VideoPage() {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation(['studio', 'library']);
   const { taskId } = useParams({ from: '/app/videos/$taskId' });
   // Versions may have been added since the studio fetched it.
   const video = useQuery({ ...videoQuery(taskId), refetchOnMount: 'always' });
   return (
     <Page
-      title={video.data === undefined ? t('videosTitle') : videoTitle(video.data.prompt, t('noPrompt'))}
+      title={video.data === undefined ? t('library:videosTitle') : videoTitle(video.data.prompt, t('noPrompt'))}
       subtitle={
         <Anchor size="sm" renderRoot={(props) => <Link to="/videos" {...props} />}>
           {t('seeAll')}
@@ -157,7 +157,7 @@ function VideoPrompt({ prompt }: { readonly prompt: string }) {
 
 /** Share links of the video, if any. */
 function VideoShares({ taskId }: { readonly taskId: string }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const { data: shares = [] } = useQuery(videoSharesQuery(taskId));
   if (shares.length === 0) return null;
   return (
@@ -247,7 +247,7 @@ function useVideoActions(): RemixActions {
 }
 
 function VideoActions({ video }: { readonly video: VideoDetail }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const actions = useVideoActions();
   useHotkeys(['r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)]));
   return (
@@ -320,7 +320,7 @@ function CodeButton({ video }: { readonly video: VideoDetail }) {
 }
 
 function DeleteButton({ taskId }: { readonly taskId: string }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const queries = useQueryClient();
   const toasts = useToasts();
   const navigate = useNavigate();
@@ -355,7 +355,7 @@ interface FileFacts {
 
 /** Facts of a video, what it cost, and its parameters. */
 function VideoDetails({ video, file }: { readonly video: VideoDetail; readonly file: FileFacts | undefined }) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const parameterName = (name: string): string =>
     t(`parameterNames.${name as 'seconds'}`, { defaultValue: name.replaceAll('_', ' ') });
   return (
@@ -395,25 +395,25 @@ function VideoDetails({ video, file }: { readonly video: VideoDetail; readonly f
 type Fact = readonly [name: string, value: ReactNode];
 
 function useFacts(video: VideoDetail, file: FileFacts | undefined): readonly Fact[] {
-  const { t } = useTranslation(['studio', 'app']);
+  const { t } = useTranslation(['studio', 'library', 'app']);
   const marksOf = ({ c2pa, signer, aigc }: NonNullable<VideoDetail['provenance']>): readonly string[] => {
-    const manifest = c2pa === 'absent' ? [] : t(`provenanceMarks.c2pa.${c2pa}`, { signer });
-    const marks = [manifest, aigc ? t('provenanceMarks.aigc') : []].flat();
-    return marks.length === 0 ? [t('provenanceMarks.none')] : marks;
+    const manifest = c2pa === 'absent' ? [] : t(`library:provenanceMarks.c2pa.${c2pa}`, { signer });
+    const marks = [manifest, aigc ? t('library:provenanceMarks.aigc') : []].flat();
+    return marks.length === 0 ? [t('library:provenanceMarks.none')] : marks;
   };
   const took = formatDuration(video.finish_time - video.submit_time);
   const rows: readonly (Fact | undefined)[] = [
-    [t('filterStatus'), <VideoStatusBadge key="status" {...video} />],
+    [t('library:filterStatus'), <VideoStatusBadge key="status" {...video} />],
     [t('model'), <ModelName key="model" id={video.model} />],
-    video.imported ? [t('imported'), t('importedHint')] : undefined,
-    [t('submitted'), formatDateTime(video.submit_time)],
+    video.imported ? [t('library:imported'), t('library:importedHint')] : undefined,
+    [t('library:submitted'), formatDateTime(video.submit_time)],
     video.submitted_by === undefined ? undefined : [t('app:member'), video.submitted_by],
     video.finish_time === 0
       ? undefined
-      : [t('finished'), formatAside(formatDateTime(video.finish_time), t('took', { time: took }))],
-    file === undefined ? undefined : [t('file'), describeFile(file)],
-    video.stored_until === 0 ? undefined : [t('keptUntil'), formatDeadline(video.stored_until)],
-    video.provenance === null ? undefined : [t('provenance'), formatNames(marksOf(video.provenance))],
+      : [t('library:finished'), formatAside(formatDateTime(video.finish_time), t('took', { time: took }))],
+    file === undefined ? undefined : [t('library:file'), describeFile(file)],
+    video.stored_until === 0 ? undefined : [t('library:keptUntil'), formatDeadline(video.stored_until)],
+    video.provenance === null ? undefined : [t('library:provenance'), formatNames(marksOf(video.provenance))],
   ];
   return rows.filter((row) => row !== undefined);
 }
@@ -432,7 +432,7 @@ type LineLabel = keyof typeof requestStrings.lines;
 
 /** What the video cost and how the amount came about; an imported one was paid elsewhere. */
 function VideoReceipt({ video }: { readonly video: VideoDetail }) {
-  const { t } = useTranslation(['requests', 'studio']);
+  const { t } = useTranslation(['requests', 'studio', 'library']);
   const price = useUnitPrice();
   const credits = useFormatCredits();
   const { data: receipt } = useQuery({ ...receiptQuery(video.task_id), enabled: !video.imported });
@@ -442,7 +442,7 @@ function VideoReceipt({ video }: { readonly video: VideoDetail }) {
   return (
     <Paper withBorder p="md">
       <Title order={2} mb="xs">
-        {t('studio:cost')}
+        {t('library:cost')}
       </Title>
       <Stack gap={6} fz="sm" style={{ fontVariantNumeric: 'tabular-nums' }}>
         {receipt?.lines.map((line) => (
@@ -470,7 +470,7 @@ function VideoReceipt({ video }: { readonly video: VideoDetail }) {
       {video.imported ? null : (
         <Group justify="space-between" gap="xs" mt={6}>
           <RouteLink to="/account/receipts/$id" params={{ id: video.task_id }} size="sm">
-            {t('studio:receipt')}
+            {t('library:receipt')}
           </RouteLink>
           <Text size="xs" c="dimmed">
             {sources.length > 0 && formatLabelled(t('paidFrom'), sources.join(' · '))}

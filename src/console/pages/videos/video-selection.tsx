@@ -24,7 +24,7 @@ interface SelectionBarProps {
 
 /** Bulk actions for the selected videos; sticky while any video is selected. */
 export function VideoSelectionBar({ selection, selected, shown, collection }: SelectionBarProps) {
-  const { t } = useTranslation(['studio', 'app']);
+  const { t } = useTranslation(['library', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
   const downloadable = selected.filter(({ status }) => status === 'SUCCESS').map(({ task_id: id }) => id);
@@ -67,7 +67,7 @@ type ActionProps = Pick<SelectionBarProps, 'selection' | 'selected'>;
 
 /** Adds the selected videos to collections, or removes them from the one shown. */
 function CollectButtons({ selection, selected, collection }: ActionProps & Pick<SelectionBarProps, 'collection'>) {
-  const { t } = useTranslation(['studio', 'app']);
+  const { t } = useTranslation(['studio', 'library', 'app']);
   const queries = useQueryClient();
   const toasts = useToasts();
   const [isCollecting, setCollecting] = useState(false);
@@ -95,7 +95,7 @@ function CollectButtons({ selection, selected, collection }: ActionProps & Pick<
           loading={uncollect.isPending}
           onClick={() => uncollect.mutate(collection)}
         >
-          {t('uncollect')}
+          {t('library:uncollect')}
         </Button>
       )}
       {isCollecting ? (
@@ -109,7 +109,7 @@ function CollectButtons({ selection, selected, collection }: ActionProps & Pick<
 
 /** Deletes the selected videos that have ended. */
 function DeleteButton({ selection, selected }: ActionProps) {
-  const { t } = useTranslation('studio');
+  const { t } = useTranslation('library');
   const queries = useQueryClient();
   const toasts = useToasts();
   const finished = selected.filter(({ status }) => isTerminal(status));
