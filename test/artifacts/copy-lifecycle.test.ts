@@ -284,7 +284,7 @@ describe('copies of finished videos', () => {
       await fixture.enqueue('task_1');
       await fixture.waitFor('stored', 'task_1');
       const files = join(directory, 'files');
-      const [folder = ''] = await readdir(files);
+      const folder = (await readdir(files)).find((each) => !each.startsWith('.')) ?? '';
       const [name = ''] = await readdir(join(files, folder));
       await writeFile(join(files, folder, `${folder}orphan`), 'x');
       await writeFile(join(directory, 'incoming', 'dead.1'), 'x');
