@@ -93,15 +93,16 @@ describe('copies in S3', () => {
       assert.deepEqual([await fixture.row('task_1'), await fixture.artifacts.countUnremovable()], [undefined, 0]);
     });
 
-    it('a wrong key is an error that is retried, not a copy', async (t) => {
+    it('with a wrong key nothing is copied or given up, and administrators are notified', async (t) => {
       const fixture = await makeArtifactFixture(await open(), { ...server.env, ARTIFACTS_S3_SECRET_KEY: 'wrong' });
       t.after(() => fixture.stop());
       fixture.artifacts.start({ openVideo: openWholeClip });
       await fixture.enqueue('task_1');
-      while (((await fixture.row('task_1'))?.last_error ?? '') === '') await pause(10);
+      while (fixture.notices.length === 0) await pause(10);
+      assert.deepEqual(new Set(fixture.notices), new Set(['The stored videos cannot be reached']));
+      assert.equal(await fixture.artifacts.isAvailable(), false);
       const row = await fixture.row('task_1');
-      assert.match(row?.last_error ?? '', /403.*SignatureDoesNotMatch/);
-      assert.equal(row?.state, 'pending');
+      assert.deepEqual([row?.state, row?.tries], ['pending', 0]);
     });
 
     it('are moved from disk by one command and served throughout; a damaged file stays', async (t) => {
