@@ -477,7 +477,7 @@ class SqliteReadConnection {
     return this.#snapshot !== undefined && this.#statements.database.isTransaction ? this.#snapshot : undefined;
   }
 
-  /** Whether reads have blocked the event loop so long that the next one must yield first. */
+  /** Whether the reads of this turn have exceeded their time, so that the next one yields to the event loop first. */
   hasLongTurn(): boolean {
     const now = performance.now();
     if (this.#turnBeganAt !== undefined) return now - this.#turnBeganAt > MAX_TURN_MS;
