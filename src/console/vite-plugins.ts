@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Plugin } from 'vite';
-import { FONT_FILE, FONT_PATH } from '../design/tokens.ts';
+import { FONT_FILES } from '../design/tokens.ts';
 
 /** Scripts of the first screen, loaded by every page. */
 const FIRST_SCRIPTS = /(vendor|common|index|studio-(page|shared))-[^/]*\.js$/;
@@ -54,14 +54,18 @@ export function compileAhead(): Plugin {
   };
 }
 
-/** Emits the bundled font at the URL named by the design tokens; the server's own pages load it from there too. */
+/** Emits the bundled font at the URLs named by the design tokens; the server's own pages load it from there too. */
 export function emitFont(): Plugin {
   return {
     name: 'emit-font',
     apply: 'build',
     generateBundle() {
-      const source = readFileSync(join(import.meta.dirname, '../design', FONT_FILE));
-      this.emitFile({ type: 'asset', fileName: FONT_PATH.slice(1), source });
+      for (const { file, path } of FONT_FILES)
+        this.emitFile({
+          type: 'asset',
+          fileName: path.slice(1),
+          source: readFileSync(join(import.meta.dirname, '../design', file)),
+        });
     },
   };
 }

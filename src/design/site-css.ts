@@ -1,13 +1,25 @@
 import { type AccentName, paletteOf } from './accent-colors.ts';
-import { COLORS, FONT_PATH, FONTS, MOTION, RADII, SPACES, TEXT_SIZES } from './tokens.ts';
+import { COLORS, FONT_FILES, FONTS, MOTION, RADII, SPACES, TEXT_SIZES } from './tokens.ts';
 
-/** Characters contained in the font file; the second constant omits punctuation that Chinese sets full-width. */
-const LATIN =
-  'U+0020-007E,U+00A0-00FF,U+0131,U+0152-0153,U+2013-2014,U+2018-201A,U+201C-201E,U+2022,U+2026,U+2039-203A,U+20AC,U+2122,U+2191,U+2193,U+2212';
-const LETTERS = 'U+0020-007E,U+00A0-00B6,U+00B8-00FF,U+0131,U+0152-0153,U+20AC,U+2122,U+2191,U+2193,U+2212';
+/** Punctuation that Chinese sets full-width. */
+const CJK_PUNCTUATION: ReadonlySet<string> = new Set([
+  'U+00B7',
+  'U+2013-2014',
+  'U+2018-2019',
+  'U+201C-201D',
+  'U+2022',
+  'U+2026',
+  'U+201A',
+  'U+201E',
+  'U+2039-203A',
+]);
 
-const fontFace = (family: string, range: string): string =>
-  `@font-face{font-family:"${family}";font-style:normal;font-weight:400 700;font-display:swap;src:url(${FONT_PATH}) format("woff2");unicode-range:${range}}`;
+/** Declares a font family of the bundled files. @param excluded ranges of characters that the family leaves out */
+const fontFaces = (family: string, excluded: ReadonlySet<string> = new Set()): string =>
+  FONT_FILES.map(({ path, characters }) => {
+    const ranges = characters.split(',').filter((range) => !excluded.has(range));
+    return `@font-face{font-family:"${family}";font-style:normal;font-weight:400 700;font-display:swap;src:url(${path}) format("woff2");unicode-range:${ranges.join()}}`;
+  }).join('\n');
 
 /** Metrics of Inter applied to a font every system has, so that the layout does not shift once Inter has loaded. */
 const FALLBACK_FACE =
@@ -38,8 +50,8 @@ export function toTokensCss(accent: AccentName): string {
     declare('motion', MOTION),
   ].join('');
   return [
-    fontFace('Inter Variable', LATIN),
-    fontFace('Inter Letters', LETTERS),
+    fontFaces('Inter Variable'),
+    fontFaces('Inter Letters', CJK_PUNCTUATION),
     FALLBACK_FACE,
     `:root{color-scheme:light dark;${fixed}${light}--rg-font:var(--rg-font-sans)}`,
     ':root:lang(zh){--rg-font:var(--rg-font-sans-cjk)}',
