@@ -23,6 +23,7 @@ function App() {
   return (
     <MantineProvider
       theme={theme}
+      deduplicateCssVariables={false}
       cssVariablesResolver={resolveCssVariables}
       defaultColorScheme="auto"
       getStyleNonce={() => cspNonce}
