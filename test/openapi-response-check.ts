@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ServerResponse } from 'node:http';
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Schema from 'typebox/schema';
 import type { Endpoint } from '../src/contract/endpoint.ts';
 import { toOpenApi } from '../src/server/api-reference/openapi.ts';
@@ -14,6 +14,8 @@ import { toOpenApi } from '../src/server/api-reference/openapi.ts';
 const MAX_BODY_BYTES = 1024 * 1024;
 /** Only the service's own responses have this header, not those of simulated vendors in the same process. */
 const MARK = 'x-request-id';
+/** By content coding. */
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = { br: brotliDecompressSync, gzip: gunzipSync };
 
 interface Operation {
   readonly pattern: RegExp;
@@ -118,7 +120,7 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
     chunks.set(response, kept);
   };
   const { write, end, writeHead } = ServerResponse.prototype;
-  const types = new WeakMap<ServerResponse, { type: string; marked: boolean; isGzip: boolean }>();
+  const types = new WeakMap<ServerResponse, { type: string; marked: boolean; coding: string }>();
   ServerResponse.prototype.writeHead = function (this: ServerResponse, ...args: unknown[]) {
     const headers = args.find((each) => typeof each === 'object' && each !== null) as
       | Record<string, unknown>
@@ -131,7 +133,7 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
     types.set(this, {
       type: (read('content-type').split(';', 1)[0] ?? '').trim(),
       marked: read(MARK) !== '',
-      isGzip: read('content-encoding') === 'gzip',
+      coding: read('content-encoding'),
     });
     return Reflect.apply(writeHead, this, args);
   } as typeof writeHead;
@@ -142,10 +144,10 @@ function recordResponses(onResponse: (response: RecordedResponse) => void): void
   ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
     if (isJson(this, types) && this.req.method !== 'HEAD') keep(this, args[0], args[1]);
     const result: unknown = Reflect.apply(end, this, args);
-    const { type, marked, isGzip } = types.get(this) ?? { type: '', marked: false, isGzip: false };
+    const { type, marked, coding } = types.get(this) ?? { type: '', marked: false, coding: '' };
     if (marked && !this.destroyed) {
       const sent = Buffer.concat(chunks.get(this) ?? []);
-      const bytes = isGzip && sent.length > 0 ? gunzipSync(sent) : sent;
+      const bytes = sent.length > 0 ? (DECODERS[coding]?.(sent) ?? sent) : sent;
       onResponse({
         method: (this.req.method ?? 'GET').toLowerCase(),
         path: (this.req.url ?? '').split('?', 1)[0] ?? '',

@@ -116,8 +116,8 @@ export interface Endpoint {
   /** The response contains tokens, passwords or keys and is sent with `Cache-Control: no-store`. */
   readonly secret?: boolean;
   /**
-   * The response is large and mixes no secrets with text written by others, so gzip is safe where the caller accepts
-   * it.
+   * The response is large and mixes no secrets with text written by others, so compression is safe where the caller
+   * accepts it.
    */
   readonly compressed?: boolean;
 }

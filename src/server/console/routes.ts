@@ -8,7 +8,8 @@ import { envelopeOfPath } from '../../contract/endpoint.ts';
 import { CONSOLE_SECTIONS, consolePage } from '../../contract/pages.ts';
 import { PACKAGE_ROOT } from '../package-root.ts';
 import { escapeHtml } from '../platform/html.ts';
-import { compressResponse, type RouteRegistry } from '../platform/http/route-registry.ts';
+import { acceptsCoding, type ContentCoding, compressResponse } from '../platform/http/compression.ts';
+import type { RouteRegistry } from '../platform/http/route-registry.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -31,7 +32,7 @@ interface Asset {
 /** A file with its headers. */
 export interface AssetResponse {
   readonly type: string;
-  readonly coding: 'br' | 'gzip' | undefined;
+  readonly coding: ContentCoding | undefined;
   readonly body: Buffer;
 }
 
@@ -76,8 +77,8 @@ export class ConsoleAssets {
     const asset = this.#assets.get(name);
     if (asset === undefined) return undefined;
     const { type, plain, br, gz } = asset;
-    if (br !== undefined && accepts(accepted, 'br')) return { type, coding: 'br', body: br };
-    if (gz !== undefined && accepts(accepted, 'gzip')) return { type, coding: 'gzip', body: gz };
+    if (br !== undefined && acceptsCoding(accepted, 'br')) return { type, coding: 'br', body: br };
+    if (gz !== undefined && acceptsCoding(accepted, 'gzip')) return { type, coding: 'gzip', body: gz };
     return { type, coding: undefined, body: plain ?? (await gunzipAsync(gz ?? Buffer.alloc(0))) };
   }
 }
@@ -93,14 +94,6 @@ function readAssets(folder: string): Map<string, Asset> {
     assets.set(name, { type, br, gz, plain: gz === undefined ? read(name) : undefined });
   }
   return assets;
-}
-
-/** Whether the header names the coding with a weight other than zero (RFC 9110 section 12.5.3). */
-function accepts(header: string, coding: string): boolean {
-  return header.split(',').some((each) => {
-    const [name = '', ...parameters] = each.split(';').map((part) => part.trim().toLowerCase());
-    return name === coding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
 }
 
 /**

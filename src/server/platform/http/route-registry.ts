@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Role } from '../../../contract/account-fields.ts';
 import {
@@ -21,6 +19,7 @@ import { type BodyImages, NO_IMAGES } from '../json.ts';
 import type { KeyLimits } from '../limits/rate-limits.ts';
 import type { Log } from '../log.ts';
 import { type IncomingFile, readUpload, type UploadedFile } from './body.ts';
+import { compressResponse } from './compression.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
 interface ClientFacts {
@@ -425,32 +424,3 @@ const lazySerializer =
   (schema: object): Serialize =>
   (value) =>
     serializerOf(schema)(value);
-
-const gzipAsync = promisify(gzip);
-/** Smaller bodies fit into one packet uncompressed. */
-const MIN_LENGTH = 1_024;
-
-/**
- * Fastify `onSend` hook of endpoints that are `compressed`: sends a large body as gzip (RFC 9110 section 8.4.1.3) if
- * the caller accepts it. Compresses outside the event loop.
- */
-export async function compressResponse(
-  { headers }: Pick<FastifyRequest, 'headers'>,
-  reply: Pick<FastifyReply, 'header' | 'removeHeader'>,
-  payload: unknown,
-): Promise<unknown> {
-  if (typeof payload !== 'string' || payload.length < MIN_LENGTH) return payload;
-  reply.header('vary', 'Accept-Encoding');
-  if (!acceptsGzip(headers['accept-encoding'])) return payload;
-  reply.header('content-encoding', 'gzip').removeHeader('content-length');
-  return gzipAsync(payload);
-}
-
-/** Whether the header lists gzip with a weight other than zero (RFC 9110 section 12.5.3). */
-export function acceptsGzip(header: string | string[] | undefined): boolean {
-  const codings = String(header ?? '').split(',');
-  return codings.some((coding) => {
-    const [name = '', ...parameters] = coding.split(';').map((part) => part.trim().toLowerCase());
-    return name === 'gzip' && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
-}
