@@ -247,14 +247,40 @@ export class TaskQueueStore {
   }
 
   /**
-   * Takes a video out of its lane, to start or to cancel it.
+   * Takes a video out of its lane, to start it.
    * @returns false if another process was faster
    */
   async take(trx: Trx, { id, lane, turn }: Pick<QueuedTask, 'id' | 'lane' | 'turn'>): Promise<boolean> {
     const taken = wasChanged(await trx.deleteFrom('queued_tasks').where('id', '=', id).executeTakeFirst());
-    if (taken)
-      await trx.updateTable('queue_lanes').set({ turn }).where('lane', '=', lane).where('turn', '<', turn).execute();
+    if (taken) await this.#reach(trx, { lane, turn });
     return taken;
+  }
+
+  /**
+   * Removes what is left of a video that no longer waits. A caller may have read an older state: of a video that waits
+   * again nothing is removed, and of one that is being sent, the request that a later attempt needs stays.
+   */
+  removeEnded(taskId: string): Promise<void> {
+    return this.#database.transaction(async (trx) => {
+      const unsent = trx.selectFrom('tasks').select('seq').where('id', '=', taskId).where('status', '=', 'NOT_START');
+      const ended = await trx
+        .deleteFrom('queued_tasks')
+        .where('task_id', '=', taskId)
+        .where(({ not, exists }) => not(exists(unsent.where('next_poll_at', 'is', null))))
+        .returning(['lane', 'turn'])
+        .executeTakeFirst();
+      if (ended !== undefined) await this.#reach(trx, ended);
+      await trx
+        .deleteFrom('queued_requests')
+        .where('task_id', '=', taskId)
+        .where(({ not, exists }) => not(exists(unsent)))
+        .execute();
+    });
+  }
+
+  /** Records the turn that a lane has reached. */
+  async #reach(trx: Trx, { lane, turn }: Pick<QueuedTask, 'lane' | 'turn'>): Promise<void> {
+    await trx.updateTable('queue_lanes').set({ turn }).where('lane', '=', lane).where('turn', '<', turn).execute();
   }
 
   /** Puts a video that was taken out back at its position; the vendor had no room for it. */

@@ -171,7 +171,7 @@ export class TaskQueue {
   async cancel(task: Task): Promise<boolean> {
     const failure = { cause: 'cancelled', message: 'cancelled before it started', code: 'cancelled' } as const;
     if (!isWaiting(task) || !(await this.#dependencies.completion.failWaiting(task, failure))) return false;
-    await this.#remove(task.id);
+    await this.#queued.removeEnded(task.id);
     return true;
   }
 
@@ -247,7 +247,7 @@ export class TaskQueue {
       const task = await store.findById(id);
       const failure = { cause: 'timeout', message: 'it waited for a week', code: 'timeout' } as const;
       if (task !== undefined) await completion.failWaiting(task, failure);
-      await this.#remove(id);
+      await this.#queued.removeEnded(id);
     }
     await this.#queued.deleteLeftovers();
   }
@@ -362,7 +362,7 @@ export class TaskQueue {
     const { store, channels, vendors, findPlanTerms, limits } = this.#dependencies;
     const task = await store.findById(head.task_id);
     if (task === undefined || !isWaiting(task)) {
-      await this.#remove(head.task_id);
+      await this.#queued.removeEnded(head.task_id);
       return 'ended';
     }
     const caller = await this.#queued.callerState(task);
@@ -390,7 +390,7 @@ export class TaskQueue {
   /** Fails a waiting video that can never start. */
   async #end(task: Task, failure: Failure): Promise<'ended'> {
     await this.#dependencies.completion.failWaiting(task, failure);
-    await this.#remove(task.id);
+    await this.#queued.removeEnded(task.id);
     return 'ended';
   }
 
@@ -443,15 +443,6 @@ export class TaskQueue {
       const lane = head.lane.startsWith('held:') ? laneOf('vendor', head) : head.lane;
       await this.#queued.putBack(trx, { ...head, lane }, now + Math.max(RETRY_MS, retryAfterMs));
       return true;
-    });
-  }
-
-  async #remove(taskId: string): Promise<void> {
-    const { database } = this.#dependencies;
-    const [queued] = await this.#queued.findAll([taskId]);
-    await database.transaction(async (trx) => {
-      if (queued !== undefined) await this.#queued.take(trx, queued);
-      await this.#queued.deleteRequest(taskId, trx);
     });
   }
 

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { insertTask } from '../../../test/video/task-fixture.ts';
+import { openLog } from '../platform/log.ts';
+import { TaskQueueStore } from './queue-store.ts';
+import { TaskQueue } from './task-queue.ts';
+import type { Task } from './task-store.ts';
+
+const CHANNEL = { id: 1, credentialId: 1 };
+const TIMES = { now: 10, nextPollAt: 20 };
+
+/** What another process does with a video that this one is about to start. */
+type OtherProcess = (queued: TaskQueueStore) => Promise<void>;
+
+forEachDatabase((_name, open) => {
+  /** A queue that looks at its only video just when another process has started it. */
+  const startsTogether = async (thenOther: OtherProcess) => {
+    const database = await open();
+    const { store, task } = await insertTask(database, { channel_id: null, next_poll_at: null });
+    const queued = new TaskQueueStore(database);
+    const { id: task_id, user_id, token_id, vendor, model, created_at } = task;
+    const row = { task_id, user_id, token_id, vendor, model, channels: '1', level: 0, created_at };
+    const request = { json: '{"prompt":"a cat"}', parts: [] };
+    await database.transaction((trx) => queued.insert(trx, { ...row, lane: 'vendor:kling' }, request));
+    const [head] = await queued.findAll([task_id]);
+    assert.ok(head !== undefined);
+    const looked = Promise.withResolvers<void>();
+    const findById = async (id: string): Promise<Task | undefined> => {
+      await database.transaction(async (trx) => {
+        assert.ok(await queued.take(trx, head));
+        assert.ok(await queued.start(trx, task_id, CHANNEL, TIMES));
+      });
+      const found = await store.findById(id);
+      await thenOther(queued);
+      looked.resolve();
+      return found;
+    };
+    const stopped = () => {
+      throw new Error('the video is another process’s to start');
+    };
+    const queue = new TaskQueue({
+      ...{ database, store: { findById }, clock: { now: () => 30 }, log: openLog('silent') },
+      completion: { onEnded: () => {}, failWaiting: stopped },
+      channels: { model: stopped },
+    } as unknown as ConstructorParameters<typeof TaskQueue>[0]);
+    const putBack = () =>
+      database.transaction(async (trx) => {
+        assert.ok(await queued.stop(trx, task_id, 1, 25));
+        await queued.putBack(trx, head, 0);
+      });
+    return { queue, queued, task_id, looked: looked.promise, putBack };
+  };
+
+  it('keeps the request of a video that another process has just started, for a later attempt', async () => {
+    const { queue, queued, task_id, looked } = await startsTogether(async () => {});
+    queue.start();
+    await looked;
+    await queue.stop();
+    assert.equal((await queued.readRequest(task_id))?.json, '{"prompt":"a cat"}');
+  });
+
+  it('keeps a video waiting that another process started and whose vendor had no room', async () => {
+    let putBack = async () => {};
+    const together = await startsTogether(() => putBack());
+    const { queue, queued, task_id, looked } = together;
+    putBack = together.putBack;
+    queue.start();
+    await looked;
+    await queue.stop();
+    assert.equal((await queued.findAll([task_id])).length, 1);
+    assert.equal((await queued.readRequest(task_id))?.json, '{"prompt":"a cat"}');
+  });
+});
