@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
+import { evaluatedOnce, prepareQuery, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** A row of `artifacts`. */
@@ -124,9 +124,7 @@ export class ArtifactStore {
   claimDue(now: number, leaseMs: number, limit: number): Promise<Claim[]> {
     return this.#database.transaction((trx) =>
       trx
-        .updateTable('artifacts')
-        .set({ tries: sql<number>`tries + 1`, next_try_at: now + leaseMs })
-        .where('id', 'in', (from) =>
+        .with(evaluatedOnce('due'), (from) =>
           from
             .selectFrom('artifacts')
             .select('id')
@@ -136,6 +134,9 @@ export class ArtifactStore {
             .forUpdate()
             .skipLocked(),
         )
+        .updateTable('artifacts')
+        .set({ tries: sql<number>`tries + 1`, next_try_at: now + leaseMs })
+        .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
         .returning(['id', 'task_id', 'user_id', 'tries', 'created_at'])
         .execute(),
     );

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
-import { wasChanged } from '../platform/db/sql.ts';
+import { evaluatedOnce, wasChanged } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
@@ -402,9 +402,7 @@ export class MailStore {
   claimDue(now: number, leaseMs: number, limit: number): Promise<OutgoingMail[]> {
     return this.#database.transaction((trx) =>
       trx
-        .updateTable('outgoing_mails')
-        .set({ next_try_at: now + leaseMs })
-        .where('id', 'in', (from) =>
+        .with(evaluatedOnce('due'), (from) =>
           from
             .selectFrom('outgoing_mails')
             .select('id')
@@ -414,6 +412,9 @@ export class MailStore {
             .forUpdate()
             .skipLocked(),
         )
+        .updateTable('outgoing_mails')
+        .set({ next_try_at: now + leaseMs })
+        .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
         .returningAll()
         .execute(),
     );

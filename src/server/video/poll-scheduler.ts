@@ -5,7 +5,7 @@ import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
-import { hasConcurrentWriters } from '../platform/db/sql.ts';
+import { evaluatedOnce, hasConcurrentWriters } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
 import { accountKey } from '../upstreams/upstream.ts';
@@ -397,23 +397,25 @@ export class PollStore {
    * that became due after `dueAfter`.
    */
   async claimDue(now: number, leaseMs: number, limit: number, dueAfter = -1): Promise<Task[]> {
-    return this.#database.transaction(async (trx) => {
-      const due = trx
-        .selectFrom('tasks')
-        .select('seq')
-        .where('next_poll_at', '>', dueAfter)
-        .where('next_poll_at', '<=', now)
-        .orderBy('next_poll_at')
-        .limit(limit)
-        .forUpdate()
-        .skipLocked();
-      return trx
+    return this.#database.transaction((trx) =>
+      trx
+        .with(evaluatedOnce('due'), (from) =>
+          from
+            .selectFrom('tasks')
+            .select('seq')
+            .where('next_poll_at', '>', dueAfter)
+            .where('next_poll_at', '<=', now)
+            .orderBy('next_poll_at')
+            .limit(limit)
+            .forUpdate()
+            .skipLocked(),
+        )
         .updateTable('tasks')
         .set({ next_poll_at: now + leaseMs })
-        .where('seq', 'in', due)
+        .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
         .returningAll()
-        .execute();
-    });
+        .execute(),
+    );
   }
 
   /**
@@ -464,18 +466,20 @@ export class PollStore {
       overMs === periodMs
         ? nextSpreadTime(earliest, spread)
         : sql<number>`${earliest} + (seq * ${sql.lit(step)}) % ${sql.lit(periodMs)} * ${overMs} / ${sql.lit(periodMs)}`;
-    const due = this.#database.kysely
-      .selectFrom('tasks')
-      .select('seq')
-      .where('next_poll_at', '<=', dueAt)
-      .orderBy('next_poll_at')
-      .limit(ROWS_PER_WRITE)
-      .forUpdate()
-      .skipLocked();
     const { numUpdatedRows } = await this.#database.kysely
+      .with(evaluatedOnce('due'), (from) =>
+        from
+          .selectFrom('tasks')
+          .select('seq')
+          .where('next_poll_at', '<=', dueAt)
+          .orderBy('next_poll_at')
+          .limit(ROWS_PER_WRITE)
+          .forUpdate()
+          .skipLocked(),
+      )
       .updateTable('tasks')
       .set({ next_poll_at })
-      .where('seq', 'in', due)
+      .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
       .executeTakeFirst();
     return Number(numUpdatedRows) === ROWS_PER_WRITE;
   }

@@ -1,8 +1,8 @@
-import { type Selectable, sql } from 'kysely';
+import { type QueryCreator, type Selectable, sql } from 'kysely';
 import type { DeliveryStatus, EventType } from '../../contract/webhooks.ts';
 import type { EventRow } from '../event-log/event-log.ts';
 import type { Database } from '../platform/db/database.ts';
-import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';
+import { deleteOldRows, evaluatedOnce, wasChanged } from '../platform/db/sql.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { CALLBACK } from './tables.ts';
 
@@ -161,36 +161,14 @@ export class DeliveryStore {
     return this.#database.transaction(async (trx) => {
       const claimed: DeliveryRow[] = [];
       for (const { lane, count } of lanes) {
-        const due = trx
-          .selectFrom('webhook_deliveries as due')
-          .select('due.id')
-          .where('due.lane', '=', lane)
-          .where('due.next_try_at', 'is not', null)
-          .where('due.next_try_at', '<=', now)
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(
-                selectFrom('webhook_deliveries as earlier')
-                  .select('earlier.id')
-                  .whereRef('earlier.lane', '=', 'due.lane')
-                  .whereRef('earlier.subject', '=', 'due.subject')
-                  .whereRef('earlier.event_seq', '<', 'due.event_seq')
-                  .where('earlier.next_try_at', 'is not', null),
-              ),
-            ),
-          )
-          .orderBy('due.next_try_at')
-          .limit(count)
-          .forUpdate()
-          .skipLocked();
-        claimed.push(
-          ...(await trx
-            .updateTable('webhook_deliveries')
-            .set({ next_try_at: leaseUntil })
-            .where('id', 'in', due)
-            .returningAll()
-            .execute()),
-        );
+        const rows = await trx
+          .with(evaluatedOnce('claimable'), (from) => fromDue(from, lane, now).limit(count).forUpdate().skipLocked())
+          .updateTable('webhook_deliveries')
+          .set({ next_try_at: leaseUntil })
+          .where('id', 'in', ({ selectFrom }) => selectFrom('claimable').select('claimable.id'))
+          .returningAll()
+          .execute();
+        claimed.push(...rows);
       }
       return claimed;
     });
@@ -281,6 +259,28 @@ export class DeliveryStore {
     return deleteOldRows(this.#database.kysely, old, before, limit);
   }
 }
+
+/** The due deliveries of a lane, without those that wait for an earlier one of their subject. */
+const fromDue = (from: QueryCreator<Tables>, lane: string, now: number) =>
+  from
+    .selectFrom('webhook_deliveries as due')
+    .select('due.id')
+    .where('due.lane', '=', lane)
+    .where('due.next_try_at', 'is not', null)
+    .where('due.next_try_at', '<=', now)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('webhook_deliveries as earlier')
+            .select('earlier.id')
+            .whereRef('earlier.lane', '=', 'due.lane')
+            .whereRef('earlier.subject', '=', 'due.subject')
+            .whereRef('earlier.event_seq', '<', 'due.event_seq')
+            .where('earlier.next_try_at', 'is not', null),
+        ),
+      ),
+    )
+    .orderBy('due.next_try_at');
 
 const toRow = (event: EventRow, { endpointId, userId, lane, url }: DeliveryTarget, now: number) => ({
   endpoint_id: endpointId,

@@ -107,6 +107,15 @@ export async function readOneState<T>(trx: Transaction<T>): Promise<void> {
   if (dialectOf(trx) === 'postgres') await sql`set transaction isolation level repeatable read`.execute(trx);
 }
 
+/**
+ * Names a query of rows to lock whose result another part of the statement uses, so that it runs once. PostgreSQL may
+ * run a subquery anew for each row it compares, if it expects few, and each run locks rows beyond the limit.
+ */
+export const evaluatedOnce =
+  <N extends string>(name: N) =>
+  <C extends { materialized(): C }>(define: (name: N) => C): C =>
+    define(name).materialized();
+
 /** Omits `for update`, `for share` and the like, which SQLite does not know and a single writer does not need. */
 export class LocklessSqliteCompiler extends SqliteQueryCompiler {
   protected override visitSelectQuery(node: SelectQueryNode): void {
