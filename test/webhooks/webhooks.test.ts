@@ -182,7 +182,10 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([(await state(gone.id)).enabled, (await state(gone.id)).disabled_reason], [false, 'gone']);
     await ada.fails(200, 'POST', `/api/webhooks/${gone.id}/test`);
     await service.waitForDeliveries(ada, dead.id, ([row]) => row?.tries === 1);
-    service.clock.advance(5 * 24 * HOUR_MS);
+    for (const tries of [2, 3, 4]) {
+      service.clock.advance(42 * HOUR_MS);
+      await service.waitForDeliveries(ada, dead.id, ([row]) => row?.tries === tries);
+    }
     await service.waitForDeliveries(ada, dead.id, ([row]) => row?.status === 'failed');
     assert.equal((await state(dead.id)).disabled_reason, 'failing');
     const { body } = await ada.send('GET', '/api/notifications');
@@ -197,6 +200,62 @@ forEachDatabase((_name, _open, freshUrl) => {
     service.clock.advance(6 * SECOND_MS);
     await service.waitForDeliveries(ada, dead.id, (rows) => rows.every(isDelivered));
     for (const { id } of [gone, dead]) await ada.ok('DELETE', `/api/webhooks/${id}`);
+  });
+
+  it('disables no endpoint at its first failure after days without attempts', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/rarely-tried');
+    service.receiver.answer = () => ({ status: 500 });
+    await service.report(walletEvent(ada.id));
+    await service.waitForDeliveries(ada, id, ([row]) => row?.tries === 1);
+    service.clock.advance(30 * HOUR_MS);
+    await service.waitForDeliveries(ada, id, ([row]) => row?.tries === 2);
+    // The service was down for days; the receiver was not.
+    service.clock.advance(4.5 * 24 * HOUR_MS);
+    await service.waitForDeliveries(ada, id, ([row]) => row?.tries === 3);
+    const { enabled, failing_since: since } = await ada.ok<{ enabled: boolean; failing_since: number }>(
+      'GET',
+      `/api/webhooks/${id}`,
+    );
+    assert.deepEqual([enabled, since], [true, Math.floor(service.clock.now() / 1000)]);
+    service.receiver.answer = () => ({ status: 204 });
+    await ada.ok('DELETE', `/api/webhooks/${id}`);
+  });
+
+  it('sends no second time what is retried or replayed while it is in flight', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/in-flight');
+    const since = Math.floor(service.clock.now() / 1000);
+    let answered = Promise.withResolvers<{ status: number }>();
+    service.receiver.answer = ({ path }) => (path === '/in-flight' ? answered.promise : { status: 204 });
+    await service.report(walletEvent(ada.id));
+    await service.receiver.waitFor('/in-flight', 1);
+    const [first] = await service.deliveries(ada, id);
+    await ada.ok('POST', `/api/webhooks/${id}/deliveries/${first?.id}/retry`);
+    assert.deepEqual(await ada.ok('POST', `/api/webhooks/${id}/replay`, { since }), { queued: 1 });
+    answered.resolve({ status: 204 });
+    await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
+    assert.equal(service.receiver.at('/in-flight').length, 1);
+
+    // A retry that is requested during the third attempt is that attempt, and has nine more.
+    answered = Promise.withResolvers();
+    answered.resolve({ status: 500 });
+    await service.report(walletEvent(ada.id));
+    const retried = (row: { readonly id: number }): boolean => row.id !== first?.id;
+    await service.waitForDeliveries(ada, id, (rows) => rows.some((row) => retried(row) && row.tries === 1));
+    service.clock.advance(6 * SECOND_MS);
+    await service.waitForDeliveries(ada, id, (rows) => rows.some((row) => retried(row) && row.tries === 2));
+    answered = Promise.withResolvers();
+    service.clock.advance(HOUR_MS);
+    await service.receiver.waitFor('/in-flight', 4);
+    const second = (await service.deliveries(ada, id)).find(retried);
+    await ada.ok('POST', `/api/webhooks/${id}/deliveries/${second?.id}/retry`);
+    answered.resolve({ status: 500 });
+    const [again] = await service.waitForDeliveries(ada, id, ([row]) => row?.last_try !== null && row?.tries === 1);
+    assert.equal(again?.status, 'pending');
+    assert.equal(service.receiver.at('/in-flight').length, 4);
+    service.receiver.answer = () => ({ status: 204 });
+    await ada.ok('DELETE', `/api/webhooks/${id}`);
   });
 
   it('signs with the old and the new secret for 24 hours', async () => {

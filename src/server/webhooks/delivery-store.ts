@@ -124,7 +124,9 @@ export class DeliveryStore {
         .insertInto('webhook_deliveries')
         .values(events.map((event) => toRow(event, target, now)))
         .onConflict((conflict) =>
-          conflict.columns(['endpoint_id', 'event_seq']).doUpdateSet({ status: 'pending', tries: 0, next_try_at: now }),
+          conflict
+            .columns(['endpoint_id', 'event_seq'])
+            .doUpdateSet({ status: 'pending', tries: 0, next_try_at: unlessInFlight(now) }),
         )
         .execute();
     return events.map(({ seq }) => seq);
@@ -164,7 +166,7 @@ export class DeliveryStore {
         const rows = await trx
           .with(evaluatedOnce('claimable'), (from) => fromDue(from, lane, now).limit(count).forUpdate().skipLocked())
           .updateTable('webhook_deliveries')
-          .set({ next_try_at: leaseUntil })
+          .set({ next_try_at: leaseUntil, claimed_until: leaseUntil })
           .where('id', 'in', ({ selectFrom }) => selectFrom('claimable').select('claimable.id'))
           .returningAll()
           .execute();
@@ -172,6 +174,24 @@ export class DeliveryStore {
       }
       return claimed;
     });
+  }
+
+  /**
+   * Locks a claimed delivery. Its owner may have requested a retry during the attempt, which then counts as the first.
+   * @returns the attempts before this one; undefined if the claim has ended
+   */
+  async lockClaimed(
+    trx: Trx,
+    { id, next_try_at }: Pick<DeliveryRow, 'id' | 'next_try_at'>,
+  ): Promise<number | undefined> {
+    const row = await trx
+      .selectFrom('webhook_deliveries')
+      .select('tries')
+      .where('id', '=', id)
+      .where('next_try_at', '=', next_try_at)
+      .forUpdate()
+      .executeTakeFirst();
+    return row?.tries;
   }
 
   /**
@@ -204,14 +224,14 @@ export class DeliveryStore {
   }
 
   /**
-   * Makes a delivery due now, with all of its attempts.
+   * Makes a delivery due now, with all of its attempts. An attempt in flight is the first of them.
    * @returns whether the endpoint has this delivery
    */
   async retry(trx: Trx, endpointId: number, userId: number, id: number, now: number): Promise<boolean> {
     return wasChanged(
       await trx
         .updateTable('webhook_deliveries')
-        .set({ status: 'pending', tries: 0, next_try_at: now })
+        .set({ status: 'pending', tries: 0, next_try_at: unlessInFlight(now) })
         .where('id', '=', id)
         .where('endpoint_id', '=', endpointId)
         .where('user_id', '=', userId)
@@ -259,6 +279,11 @@ export class DeliveryStore {
     return deleteOldRows(this.#database.kysely, old, before, limit);
   }
 }
+
+/** A delivery in flight keeps its claim, so that it is not sent a second time. */
+const unlessInFlight = (now: number) =>
+  sql<number>`case when webhook_deliveries.next_try_at = webhook_deliveries.claimed_until
+    and webhook_deliveries.claimed_until > ${now} then webhook_deliveries.next_try_at else ${now} end`;
 
 /** The due deliveries of a lane, without those that wait for an earlier one of their subject. */
 const fromDue = (from: QueryCreator<Tables>, lane: string, now: number) =>

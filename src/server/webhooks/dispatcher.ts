@@ -179,14 +179,16 @@ export class DeliveryDispatcher {
   async #finish(row: DeliveryRow, endpoint: EndpointRow | undefined, attempt: Attempt): Promise<void> {
     const { database, deliveries, endpoints, failures, clock, random = Math.random } = this.#dependencies;
     const now = clock.now();
-    const tries = row.tries + 1;
     const isSuccess = attempt.error === '';
     await database.transaction(async (trx) => {
+      const before = await deliveries.lockClaimed(trx, row);
+      if (before === undefined) return;
+      const tries = before + 1;
       // If its owner has changed the URL since, a failure says nothing about the new one.
       const isMoved = !isSuccess && endpoint !== undefined && !(await endpoints.hasUrl(trx, endpoint.id, endpoint.url));
       const isOver = isSuccess || (attempt.isGone && !isMoved);
       const next = isOver ? undefined : nextTryAt(tries, now, attempt.retryAfterMs, random());
-      const isOurs = await deliveries.finish(trx, row, {
+      await deliveries.finish(trx, row, {
         status: isSuccess ? 'delivered' : next === undefined ? 'failed' : 'pending',
         tries: Math.min(tries, MAX_TRIES),
         next_try_at: next ?? null,
@@ -198,7 +200,7 @@ export class DeliveryDispatcher {
         last_error: attempt.error,
         last_duration_ms: attempt.durationMs,
       });
-      if (!isOurs || endpoint === undefined || isMoved) return;
+      if (endpoint === undefined || isMoved) return;
       if (!isSuccess) await failures.record(trx, endpoint.id, attempt.isGone);
       else if (endpoint.failing_since !== null) await endpoints.markWorking(trx, endpoint.id);
     });
@@ -354,6 +356,11 @@ interface FailingEndpointDisablerDependencies {
 
 /** An endpoint that has accepted no delivery for this long is disabled. */
 const DISABLE_AFTER_MS = 5 * DAY_MS;
+/**
+ * Without an attempt for this long, twice the longest wait between two, failures count anew: nothing was sent, or this
+ * service was down, and the receiver may have worked meanwhile.
+ */
+const MAX_GAP_MS = 2 * DAY_MS;
 
 const REASONS = {
   gone: {
@@ -380,7 +387,7 @@ export class FailingEndpointDisabler {
   async record(trx: Trx, id: number, isGone: boolean): Promise<void> {
     const { endpoints, clock } = this.#dependencies;
     const now = clock.now();
-    const since = await endpoints.markFailing(trx, id, now);
+    const since = await endpoints.markFailing(trx, id, now, now - MAX_GAP_MS);
     if (isGone) await this.#disable(trx, id, 'gone');
     else if (since !== undefined && since <= now - DISABLE_AFTER_MS) await this.#disable(trx, id, 'failing');
   }

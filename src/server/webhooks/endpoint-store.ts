@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Selectable, Updateable } from 'kysely';
+import { type Selectable, sql, type Updateable } from 'kysely';
 import type { Page } from '../../contract/responses.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { formatWebhookSecret } from '../../contract/webhooks.ts';
@@ -145,11 +145,18 @@ export class EndpointStore {
       .execute();
   }
 
-  /** @returns the start of the failures; undefined if the endpoint is gone */
-  async markFailing(trx: Trx, id: number, now: number): Promise<number | undefined> {
+  /**
+   * Records a failure. Earlier ones count only if the latest of them was not before `unbrokenSince`.
+   * @returns the start of the failures; undefined if the endpoint is gone
+   */
+  async markFailing(trx: Trx, id: number, now: number, unbrokenSince: number): Promise<number | undefined> {
     const row = await trx
       .updateTable('webhook_endpoints')
-      .set(({ fn, val }) => ({ failing_since: fn.coalesce('failing_since', val(now)) }))
+      .set({
+        failing_since: sql<number>`case when failed_at < ${unbrokenSince} then ${now}
+          else coalesce(failing_since, ${now}) end`,
+        failed_at: now,
+      })
       .where('id', '=', id)
       .returning('failing_since')
       .executeTakeFirst();

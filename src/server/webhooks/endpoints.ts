@@ -136,6 +136,7 @@ export class EndpointService {
         enabled: enabled ? 1 : 0,
         disabled_reason: '',
         failing_since: null,
+        failed_at: null,
         secret: vault.seal(secret, endpointSecretCell(ref)),
         previous_secret: null,
         previous_until: 0,

@@ -30,6 +30,8 @@ export interface WebhookTables {
     disabled_reason: '' | 'gone' | 'failing';
     /** Time of the first failure since the last success, Unix milliseconds. */
     failing_since: number | null;
+    /** Time of the latest failure, Unix milliseconds; null for one before this column. */
+    failed_at: Generated<number | null>;
     created_at: number;
   };
   /** The secret of an account that signs deliveries to callback_urls. */
@@ -59,6 +61,8 @@ export interface WebhookTables {
     tries: number;
     /** Time of the next attempt, or the end of a process's claim; null once it has ended. Unix milliseconds. */
     next_try_at: number | null;
+    /** End of the latest claim, Unix milliseconds: an attempt is in flight while this is `next_try_at`. */
+    claimed_until: Generated<number | null>;
     created_at: number;
     last_try_at: number | null;
     last_url: string;
@@ -79,6 +83,13 @@ export const webhookMigrations: readonly Migration[] = [
     async up(trx, dialect) {
       await createEndpoints(trx.schema, dialect);
       await createDeliveries(trx.schema, dialect);
+    },
+  },
+  {
+    id: '0122-webhook-claims',
+    async up({ schema }, { int64 }) {
+      await schema.alterTable('webhook_endpoints').addColumn('failed_at', int64).execute();
+      await schema.alterTable('webhook_deliveries').addColumn('claimed_until', int64).execute();
     },
   },
 ];
