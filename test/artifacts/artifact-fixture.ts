@@ -28,6 +28,8 @@ export interface ArtifactFixture {
   readonly notices: string[];
   /** Keys of the notices to administrators, each of which is shown once. */
   readonly noticeKeys: string[];
+  /** Texts of the notices to administrators. */
+  readonly noticeTexts: string[];
   /** Events of expiring videos: the account and the data. */
   readonly events: { readonly userId: number | undefined; readonly data: Readonly<Record<string, unknown>> }[];
   /** Storage terms of the accounts' plans; default: none. */
@@ -51,6 +53,7 @@ export async function makeArtifactFixture(
   const clock = manualClock();
   const notices: string[] = [];
   const noticeKeys: string[] = [];
+  const noticeTexts: string[] = [];
   const events: ArtifactFixture['events'] = [];
   const plans = new Map<number, PlanStorage>();
   const outbound = openOutbound();
@@ -66,9 +69,10 @@ export async function makeArtifactFixture(
     outbound,
     notifier: {
       notify: async (_trx, { title }) => void notices.push(title.en),
-      notifyAdministrators: async (_trx, { title, deduplicationKey = '' }) => {
+      notifyAdministrators: async (_trx, { title, content, deduplicationKey = '' }) => {
         notices.push(title.en);
         noticeKeys.push(deduplicationKey);
+        noticeTexts.push(content.en);
       },
     },
     events: { write: async (_trx, { userId, data }) => void events.push({ userId, data }) },
@@ -90,6 +94,7 @@ export async function makeArtifactFixture(
     directory,
     notices,
     noticeKeys,
+    noticeTexts,
     events,
     plans,
     row,

@@ -5,7 +5,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { DAY_MS, HOUR_MS } from '../../src/contract/time-units.ts';
+import { ArtifactStore } from '../../src/server/artifacts/artifact-store.ts';
 import { createFileStorage } from '../../src/server/artifacts/create-storage.ts';
+import { moveToS3 } from '../../src/server/commands/move-artifacts.ts';
 import { isAppError } from '../../src/server/platform/app-error.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openOutbound } from '../../src/server/platform/outbound/client.ts';
@@ -138,6 +140,44 @@ describe('a bucket that is another one', () => {
       t.after(() => later.stop());
       assert.equal(await later.artifacts.isAvailable(), true);
       assert.equal(await s3?.isMarked(), true);
+    });
+
+    it('needs the disk until all files have been moved from it, and then no longer', async (t) => {
+      const database = await open();
+      const disk = await makeArtifactFixture(database);
+      t.after(() => disk.stop());
+      disk.artifacts.start({ openVideo: openWholeClip });
+      await disk.enqueue('task_1');
+      await disk.waitFor('stored', 'task_1');
+      await disk.artifacts.stop();
+      const env = { ...server.env, ARTIFACTS_S3_PREFIX: `moved-${name}/`, ARTIFACTS_DIR: disk.directory };
+      const begun = await makeArtifactFixture(database, env);
+      t.after(() => begun.stop());
+      assert.equal(await begun.artifacts.isAvailable(), true);
+      begun.artifacts.start({ openVideo: openWholeClip });
+      await begun.enqueue('task_2');
+      await begun.waitFor('stored', 'task_2');
+      await begun.artifacts.stop();
+
+      const [files, aside] = [join(disk.directory, 'files'), join(disk.directory, 'aside')];
+      await rename(files, aside);
+      const unmounted = await makeArtifactFixture(database, env);
+      t.after(() => unmounted.stop());
+      await assert.rejects(read(unmounted, 'task_1'), isUnavailable);
+      assert.equal((await unmounted.row('task_1'))?.state, 'stored');
+      assert.deepEqual(await read(unmounted, 'task_2'), CLIP);
+      assert.ok(unmounted.noticeTexts[0]?.includes(`${join(files, '.reelgate-files')} is missing`));
+      await rename(aside, files);
+      assert.deepEqual(await read(unmounted, 'task_1'), CLIP);
+
+      const places = createFileStorage(parseConfig(env), outbound);
+      assert.ok(places?.s3 !== undefined);
+      assert.deepEqual((await moveToS3(new ArtifactStore(database), places.disk, places.s3)).bad, []);
+      await rm(files, { recursive: true });
+      const moved = await makeArtifactFixture(database, env);
+      t.after(() => moved.stop());
+      assert.equal(await moved.artifacts.isAvailable(), true);
+      assert.deepEqual(await read(moved, 'task_1'), CLIP);
     });
 
     it('that does not answer makes reads fail for the moment', async (t) => {

@@ -100,6 +100,7 @@ describe('copies in S3', () => {
       await fixture.enqueue('task_1');
       while (fixture.notices.length === 0) await pause(10);
       assert.deepEqual(new Set(fixture.notices), new Set(['The stored videos cannot be reached']));
+      assert.match(fixture.noticeTexts[0] ?? '', /^s3:.* cannot be read or written: “S3 answered 403: .*Signature/);
       assert.equal(await fixture.artifacts.isAvailable(), false);
       const row = await fixture.row('task_1');
       assert.deepEqual([row?.state, row?.tries], ['pending', 0]);

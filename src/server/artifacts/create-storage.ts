@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../platform/config.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
-import { type ArtifactFileStorage, DiskFileStorage, type MarkedStorage } from './file-storage.ts';
+import { DiskFileStorage, type MarkedStorage } from './file-storage.ts';
 import { S3Client, S3FileStorage } from './s3.ts';
 
 interface ConfiguredFileStorage {
@@ -29,11 +29,17 @@ export function createFileStorage(config: Config, outbound: OutboundClient): Con
   return { files: new DiskToS3TransitionFileStorage(disk, s3), disk, s3, incomingDirectory };
 }
 
-/** Storage during a move from disk to S3: new copies are stored in S3, and each copy is read from wherever it is. */
+/**
+ * Storage during a move from disk to S3: new copies are stored in S3, and each copy is read from wherever it is. The
+ * bucket notes that there is a disk, so that a disk that is not mounted does not make its files count as lost.
+ */
 class DiskToS3TransitionFileStorage implements MarkedStorage {
-  readonly #from: ArtifactFileStorage;
-  readonly #to: MarkedStorage;
-  constructor(from: ArtifactFileStorage, to: MarkedStorage) {
+  readonly #from: DiskFileStorage;
+  readonly #to: S3FileStorage;
+  /** Whether this process has noted the disk. */
+  #isNoted = false;
+  #isDiskMissing = false;
+  constructor(from: DiskFileStorage, to: S3FileStorage) {
     this.#from = from;
     this.#to = to;
   }
@@ -64,17 +70,38 @@ class DiskToS3TransitionFileStorage implements MarkedStorage {
     return this.#to.freeBytes();
   }
 
+  /** The marker that was missing at the latest look. */
   get markerName(): string {
-    return this.#to.markerName;
+    return this.#isDiskMissing ? this.#from.markerName : this.#to.markerName;
   }
 
-  isMarked(): Promise<boolean> {
-    return this.#to.isMarked();
+  async isMarked(): Promise<boolean> {
+    const isMarked = await this.#to.isMarked();
+    this.#isDiskMissing = isMarked && !(await this.#hasDisk());
+    return isMarked && !this.#isDiskMissing;
   }
 
   mark(): Promise<void> {
     return this.#to.mark();
   }
+
+  /** Whether the disk is there, or all files have been moved from it. */
+  async #hasDisk(): Promise<boolean> {
+    if (!(await this.#from.isMarked())) return !(await this.#to.isDiskNoted());
+    if (this.#isNoted) return true;
+    if (await this.#from.isEmpty()) await forgetDisk(this.#from, this.#to);
+    else {
+      await this.#to.noteDisk();
+      this.#isNoted = true;
+    }
+    return true;
+  }
+}
+
+/** After the last file has been moved. In this order, because a service that runs notes a disk with a marker. */
+export async function forgetDisk(disk: DiskFileStorage, s3: S3FileStorage): Promise<void> {
+  await disk.unmark();
+  await s3.forgetDisk();
 }
 
 /**

@@ -96,6 +96,15 @@ export class DiskFileStorage implements MarkedStorage {
     await writeFile(this.markerName, '', { flush: true });
   }
 
+  async unmark(): Promise<void> {
+    await rm(this.markerName, { force: true });
+  }
+
+  async isEmpty(): Promise<boolean> {
+    for await (const _ of this.list()) return false;
+    return true;
+  }
+
   async freeBytes(): Promise<number> {
     await mkdir(this.#directory, { recursive: true });
     const { bsize, bavail } = await statfs(this.#directory);

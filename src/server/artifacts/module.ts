@@ -194,7 +194,7 @@ const watchStorage = (
   new WatchedStorage({
     ...{ ...shared, files },
     recheckMs: s3 === undefined ? 0 : BUCKET_RECHECK_MS,
-    onGone: () => tellAdministrators(storeGoneNotice(files.markerName, shared.clock.now())),
+    onGone: (reason) => tellAdministrators(storeGoneNotice(files.markerName, reason, shared.clock.now())),
   });
 
 const SWITCHED_OFF = {

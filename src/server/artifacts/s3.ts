@@ -54,19 +54,40 @@ export class S3FileStorage implements MarkedStorage {
     return `s3://${this.#client.bucket}/${this.#prefix}${MARKER}`;
   }
 
+  isMarked(): Promise<boolean> {
+    return this.#has(MARKER);
+  }
+
+  mark(): Promise<void> {
+    return this.#putEmpty(MARKER);
+  }
+
+  /** Whether some of the files are still on a disk. */
+  isDiskNoted(): Promise<boolean> {
+    return this.#has(DISK_NOTE);
+  }
+
+  noteDisk(): Promise<void> {
+    return this.#putEmpty(DISK_NOTE);
+  }
+
+  forgetDisk(): Promise<void> {
+    return this.remove(DISK_NOTE);
+  }
+
   /** S3 also answers 403 for a missing object to a key that may not list the bucket. */
-  async isMarked(): Promise<boolean> {
+  async #has(name: string): Promise<boolean> {
     try {
-      return (await this.size(MARKER)) !== undefined;
+      return (await this.size(name)) !== undefined;
     } catch (error) {
       if (error instanceof S3Error && error.status === 403) return false;
       throw error;
     }
   }
 
-  async mark(): Promise<void> {
+  async #putEmpty(name: string): Promise<void> {
     const headers = { 'content-length': '0', 'x-amz-content-sha256': EMPTY_SHA256 };
-    await this.#run({ method: 'PUT', key: this.#prefix + MARKER, headers });
+    await this.#run({ method: 'PUT', key: this.#prefix + name, headers });
   }
 
   /** A bucket has no size limit. */
@@ -89,6 +110,8 @@ export class S3FileStorage implements MarkedStorage {
   }
 }
 
+/** Empty object in the bucket while files are also on a disk that is still to be moved; no id is of this form. */
+const DISK_NOTE = '.reelgate-disk';
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 const elementOf = (xml: string, name: string): string | undefined =>

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { DAY_MS } from '../../contract/time-units.ts';
-import type { AdminNotice } from '../notifications/notifier.ts';
+import type { AdminNotice, Bilingual } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { FreshReadSingleFlight } from '../platform/concurrency.ts';
@@ -12,8 +12,11 @@ import type { ArtifactFileStorage, MarkedStorage } from './file-storage.ts';
 interface WatchedStorageDependencies {
   readonly files: MarkedStorage;
   readonly store: Pick<ArtifactStore, 'listStored'>;
-  /** Notifies the administrators. Never throws. */
-  readonly onGone: () => Promise<void>;
+  /**
+   * Notifies the administrators. Never throws.
+   * @param reason why the place cannot be read; empty if its marker is missing
+   */
+  readonly onGone: (reason: string) => Promise<void>;
   /** How long a found marker counts for writes, milliseconds; a missing file always leads to a fresh check. */
   readonly recheckMs: number;
   readonly clock: Clock;
@@ -96,6 +99,7 @@ export class WatchedStorage implements ArtifactFileStorage {
 
   async #check(): Promise<boolean> {
     const { files, log, onGone } = this.#dependencies;
+    let reason = '';
     try {
       if ((await files.isMarked()) || (await this.#adopt())) {
         this.#seenAt = performance.now();
@@ -105,8 +109,9 @@ export class WatchedStorage implements ArtifactFileStorage {
     } catch (error) {
       if (error instanceof DatabaseUnavailableError) throw error;
       log.error({ err: error }, 'the place of the stored files cannot be read');
+      reason = error instanceof Error ? error.message : String(error);
     }
-    await onGone();
+    await onGone(reason);
     return false;
   }
 
@@ -116,8 +121,10 @@ export class WatchedStorage implements ArtifactFileStorage {
     const sample = await store.listStored('', SAMPLE);
     let isOurs = sample.length === 0;
     for (const { id } of sample) isOurs ||= (await files.size(id)) !== undefined;
-    if (isOurs) await files.mark();
-    return isOurs;
+    if (!isOurs) return false;
+    await files.mark();
+    // While files are being moved, the other place may be the one that is missing.
+    return files.isMarked();
   }
 }
 
@@ -127,15 +134,23 @@ const unavailableError = (cause?: unknown): AppError =>
 /**
  * Notified once a day while the files are gone.
  * @param place directory or bucket, and the name of the marker in it
+ * @param reason why the place cannot be read; empty if the marker is missing
  */
-export const storeGoneNotice = (place: string, now: number): AdminNotice => ({
+export const storeGoneNotice = (place: string, reason: string, now: number): AdminNotice => ({
   type: 'system',
   topic: 'storage.full',
   title: { en: 'The stored videos cannot be reached', 'zh-CN': '无法访问已存储的视频' },
-  content: {
-    en: `The files of stored videos are not where this service wrote them: ${place} is missing. Mount the disk of ARTIFACTS_DIR, or correct the settings of the bucket; until then videos come from their vendors, or are refused for the moment, and none is taken for lost. If the files are lost for good, create an empty ${place}. See docs/artifacts.md.`,
-    'zh-CN': `已存储视频的文件不在本服务写入的位置：缺少 ${place}。请挂载 ARTIFACTS_DIR 所在磁盘，或更正存储桶设置；在此之前，视频由供应商提供或暂时无法访问，不会被视为丢失。如果文件确已永久丢失，请创建一个空的 ${place}。处理方法见 docs/artifacts.md。`,
-  },
+  content: reason === '' ? toMissingTexts(place) : toUnreadableTexts(place, reason),
   targetUrl: '',
   deduplicationKey: `storage.gone:${Math.floor(now / DAY_MS)}`,
+});
+
+const toMissingTexts = (place: string): Bilingual => ({
+  en: `The files of stored videos are not where this service wrote them: ${place} is missing. Mount the disk of ARTIFACTS_DIR, or correct the settings of the bucket; until then videos come from their vendors, or are refused for the moment, and none is taken for lost. If the files are lost for good, create an empty ${place}. See docs/artifacts.md.`,
+  'zh-CN': `已存储视频的文件不在本服务写入的位置：缺少 ${place}。请挂载 ARTIFACTS_DIR 所在磁盘，或更正存储桶设置；在此之前，视频由供应商提供或暂时无法访问，不会被视为丢失。如果文件确已永久丢失，请创建一个空的 ${place}。处理方法见 docs/artifacts.md。`,
+});
+
+const toUnreadableTexts = (place: string, reason: string): Bilingual => ({
+  en: `${place} cannot be read or written: “${reason}”. Check the disk of ARTIFACTS_DIR, or the ARTIFACTS_S3_ settings and the bucket; until then videos come from their vendors, or are refused for the moment, and none is taken for lost. See docs/artifacts.md.`,
+  'zh-CN': `无法读写 ${place}：“${reason}”。请检查 ARTIFACTS_DIR 所在磁盘，或 ARTIFACTS_S3_ 设置和存储桶；在此之前，视频由供应商提供或暂时无法访问，不会被视为丢失。处理方法见 docs/artifacts.md。`,
 });

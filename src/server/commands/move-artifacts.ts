@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ArtifactRow, ArtifactStore } from '../artifacts/artifact-store.ts';
-import { createFileStorage } from '../artifacts/create-storage.ts';
+import { createFileStorage, forgetDisk } from '../artifacts/create-storage.ts';
 import type { DiskFileStorage } from '../artifacts/file-storage.ts';
 import type { S3FileStorage } from '../artifacts/s3.ts';
 import { loadConfig } from '../platform/config.ts';
@@ -42,7 +42,7 @@ const BATCH = 100;
 /**
  * Moves stored copies from disk to S3, sequentially: each copy is read and compared with its hash, uploaded, and
  * removed from the disk once S3 has it in full. The move can be interrupted and repeated, and the service may run
- * meanwhile with ARTIFACTS=s3.
+ * meanwhile with ARTIFACTS=s3. After the last copy, the disk is no longer needed.
  */
 export async function moveToS3(store: ArtifactStore, disk: DiskFileStorage, s3: S3FileStorage): Promise<MoveReport> {
   const report = { moved: 0, bytes: 0, skipped: 0, bad: [] as string[] };
@@ -54,9 +54,11 @@ export async function moveToS3(store: ArtifactStore, disk: DiskFileStorage, s3: 
       else report[outcome] += 1;
       if (outcome === 'moved') report.bytes += row.bytes;
     }
-    if (rows.length < BATCH) return report;
+    if (rows.length < BATCH) break;
     after = rows.at(-1)?.id ?? '';
   }
+  if (report.bad.length === 0) await forgetDisk(disk, s3);
+  return report;
 }
 
 async function moveOne(
