@@ -299,6 +299,33 @@ describe('copies of finished videos', () => {
       assert.deepEqual((await read('task_1'))?.bytes, CLIP);
     });
 
+    it('a file that vanishes after weeks is copied again, although its vendor fails at first', async () => {
+      const { artifacts, clock, directory } = fixture;
+      artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('task_1');
+      await fixture.waitFor('stored', 'task_1');
+      await artifacts.stop();
+      clock.advance(14 * DAY_MS);
+      const files = join(directory, 'files');
+      const [folder = ''] = (await readdir(files)).filter((each) => !each.startsWith('.'));
+      await rm(join(files, folder), { recursive: true });
+      assert.equal(await read('task_1'), undefined);
+      let fails = true;
+      artifacts.start({
+        async openVideo(...task) {
+          if (fails) throw new AppError('content_unavailable');
+          return openWholeClip(...task);
+        },
+      });
+      while ((await fixture.row('task_1'))?.last_error === '') await pause(10);
+      assert.equal((await fixture.row('task_1'))?.state, 'pending');
+      fails = false;
+      clock.advance(DAY_MS);
+      artifacts.wake();
+      await fixture.waitFor('stored', 'task_1');
+      assert.deepEqual((await read('task_1'))?.bytes, CLIP);
+    });
+
     it('an unconfirmed file is closed if its copy cannot begin', async () => {
       const { artifacts, directory } = fixture;
       artifacts.start({ openVideo: openWholeClip });

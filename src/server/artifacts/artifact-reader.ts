@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { AppError, isAppError } from '../platform/app-error.ts';
+import type { Clock } from '../platform/clock.ts';
 import { SingleFlight } from '../platform/concurrency.ts';
 import type { Log } from '../platform/log.ts';
 import { isSingleRange, resolveRange } from '../platform/media.ts';
@@ -13,6 +14,7 @@ import { findProvenance, type Provenance } from './provenance.ts';
 interface ArtifactReaderDependencies {
   readonly store: ArtifactStore;
   readonly copies: CopiesUnderWay;
+  readonly clock: Clock;
   readonly log: Log;
   /** Undefined if copies are disabled. */
   readonly files: ArtifactFileStorage | undefined;
@@ -116,7 +118,7 @@ export class ArtifactReader {
   }
 
   async #openStored(files: ArtifactFileStorage, row: ArtifactRow, request: OpenRequest): Promise<OpenFile | undefined> {
-    const { store, log } = this.#dependencies;
+    const { store, clock, log } = this.#dependencies;
     const facts = {
       bytes: row.bytes,
       mimeType: row.mime_type,
@@ -134,7 +136,7 @@ export class ArtifactReader {
     const body = await files.open(row.id, response.part.start, response.part.end);
     if (body !== undefined) return { ...response, body };
     log.error({ artifactId: row.id, taskId: row.task_id }, 'a stored file is missing and is copied again');
-    await store.markLost(row);
+    await store.markLost(row, clock.now());
     return undefined;
   }
 }

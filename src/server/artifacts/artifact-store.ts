@@ -208,12 +208,18 @@ export class ArtifactStore {
     );
   }
 
-  /** Records that the file is lost; a video is copied again. */
-  async markLost(row: Pick<ArtifactRow, 'id' | 'variant' | 'user_id' | 'bytes'>): Promise<void> {
+  /** Records that the file is lost; a video is copied again, for as long as a new one. */
+  async markLost(row: Pick<ArtifactRow, 'id' | 'variant' | 'user_id' | 'bytes'>, now: number): Promise<void> {
     await this.#database.transaction(async (trx) => {
       const result = await trx
         .updateTable('artifacts')
-        .set({ state: 'pending', bytes: 0, next_try_at: row.variant === 'video' ? 0 : null, expires_at: null })
+        .set({
+          state: 'pending',
+          bytes: 0,
+          next_try_at: row.variant === 'video' ? 0 : null,
+          expires_at: null,
+          created_at: now,
+        })
         .where('id', '=', row.id)
         .where('state', '=', 'stored')
         // The size that is subtracted from the sums.

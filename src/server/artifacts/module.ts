@@ -117,7 +117,7 @@ export function makeArtifacts({
   const files = opened && watchStorage(opened, { store, clock, log, tellAdministrators });
   const limitsOf = async (userId: number) => accountStorageLimits(config, await findPlanStorage(userId));
   const common = {
-    storedFiles: new ArtifactReader({ store, copies, log, files }),
+    storedFiles: new ArtifactReader({ store, copies, clock, log, files }),
     findExpiry: async (taskId: string) => {
       const row = await store.findByTask(taskId);
       return row?.state === 'stored' ? row.expires_at : undefined;
