@@ -125,6 +125,18 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     assert.match(await (await asMessages({ messages, stream: true })).text(), /"tool_use","id":"call_\w{32}"/);
   });
 
+  test('names dropped members whose names no header can hold, whole and streamed', async () => {
+    respondOpenAi({ role: 'assistant', content: 'Hello' });
+    const names = { 日本: 1, 'a\r\nb, c': 1, [`long${'x'.repeat(200)}`]: 1 };
+    const named = ['%E6%97%A5%E6%9C%AC', 'a%0D%0Ab%2C%20c', `long${'x'.repeat(96)}`];
+    const whole = await asMessages(names);
+    assert.deepEqual([whole.status, whole.headers.get('x-reelgate-dropped')?.split(', ')], [200, named]);
+    stream(openai, [chunk({ content: 'Hello' }), chunk({}, 'stop'), 'data: [DONE]\n\n']);
+    const streamed = await asMessages({ ...names, stream: true });
+    assert.deepEqual([streamed.status, streamed.headers.get('x-reelgate-dropped')?.split(', ')], [200, named]);
+    assert.match(await streamed.text(), /message_stop/);
+  });
+
   test("charges OpenAI usage by category and returns it in Anthropic's fields: input excludes cached input", async () => {
     respondOpenAi({ role: 'assistant', content: 'Hello' });
     const { usage } = (await (await asMessages()).json()) as { usage: Record<string, unknown> };

@@ -513,8 +513,20 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
 
   /** Runs a step of the response once the reservation is on disk and the journal has its records. */
   #whenSafe(send: () => void): void {
-    if (this.#held === undefined) this.#dependencies.journal.whenWritten(send);
-    else this.#held.push(send);
+    const trySend = (): void => this.#trySend(send);
+    if (this.#held === undefined) this.#dependencies.journal.whenWritten(trySend);
+    else this.#held.push(trySend);
+  }
+
+  /** No caller waits for a response that cannot be sent, and no other call is affected. */
+  #trySend(send: () => void): void {
+    try {
+      send();
+    } catch (error) {
+      const { clientResponse } = this.#context;
+      this.#dependencies.log.error({ err: error, ref: clientResponse.ref }, 'a response could not be sent');
+      clientResponse.destroy();
+    }
   }
 
   #release(): void {

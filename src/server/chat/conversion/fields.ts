@@ -160,8 +160,16 @@ export function sourceOf(url: string): { mediaType: string; data: string } | { u
 export const toDataUrl = ({ mediaType, data }: { mediaType: string; data: string }): string =>
   `data:${mediaType};base64,${data}`;
 
-/** Maximum number of named paths, because the header of a response has limits. */
+/** Maximum number of named paths, and characters of each, because the header of a response has limits. */
 const MAX_PATHS = 40;
+const MAX_PATH_LENGTH = 100;
+
+/** Names come from the caller; characters that a header cannot hold are percent-encoded. */
+const toHeaderText = (path: string): string =>
+  path
+    .slice(0, MAX_PATH_LENGTH)
+    .toWellFormed()
+    .replace(/[^\w.$-]/gu, encodeURIComponent);
 
 /** The dropped members of a request: those that its upstream's dialect cannot express. */
 export class DroppedFields {
@@ -169,7 +177,7 @@ export class DroppedFields {
 
   /** Drops and names a member that changes neither the response nor its price. */
   drop(path: string): void {
-    if (this.#dropped.size < MAX_PATHS) this.#dropped.add(path);
+    if (this.#dropped.size < MAX_PATHS) this.#dropped.add(toHeaderText(path));
   }
 
   get dropped(): readonly string[] {
