@@ -39,6 +39,7 @@ const MESSAGE = {
   stop_reason: 'end_turn',
   stop_sequence: null,
 };
+const SCHEMA = { type: 'object', properties: {} };
 const PNG = 'iVBORw0KGgo=';
 
 describe('calls converted between dialects', { concurrency: false }, () => {
@@ -123,6 +124,50 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     assert.equal(content[1]?.id, 'call_1');
     stream(openai, [chunk({ tool_calls: [{ index: 0, ...call }] }), chunk({}, 'tool_calls'), 'data: [DONE]\n\n']);
     assert.match(await (await asMessages({ messages, stream: true })).text(), /"tool_use","id":"call_\w{32}"/);
+  });
+
+  test('sends long and unusual names of tools in a form that all vendors accept, and returns calls under their own', async () => {
+    const names = [
+      `mcp__server__${'tool_'.repeat(15)}a`,
+      `mcp__server__${'tool_'.repeat(15)}b`,
+      '1.read:file',
+      'plain',
+    ];
+    const tools = names.map((name) => ({ name, input_schema: { type: 'object', properties: {} } }));
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'call_0', name: names[0], input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0', content: 'a.txt' }] },
+    ];
+    const more = { messages, tools, tool_choice: { type: 'tool', name: names[1] } };
+    respondOpenAi({ role: 'assistant', content: 'ok' });
+    await asMessages(more);
+    const sent = sentTo(openai) as {
+      messages: { tool_calls: { function: { name: string } }[] }[];
+      tools: { function: { name: string } }[];
+      tool_choice: { function: { name: string } };
+    };
+    const accepted = sent.tools.map((tool) => tool.function.name);
+    for (const name of accepted) assert.match(name, /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/);
+    assert.equal(new Set(accepted).size, names.length);
+    assert.equal(accepted[3], 'plain');
+    assert.equal(sent.messages[1]?.tool_calls[0]?.function.name, accepted[0]);
+    assert.equal(sent.tool_choice.function.name, accepted[1]);
+    const calls = accepted.map((name, index) => ({
+      index,
+      id: `c${index}`,
+      type: 'function',
+      function: { name, arguments: '{}' },
+    }));
+    respondOpenAi({ role: 'assistant', content: null, tool_calls: calls }, 'tool_calls');
+    const { content } = (await (await asMessages(more)).json()) as { content: { name: string }[] };
+    assert.deepEqual(
+      content.map(({ name }) => name),
+      names,
+    );
+    stream(openai, [chunk({ tool_calls: calls }), chunk({}, 'tool_calls'), 'data: [DONE]\n\n']);
+    const streamed = await (await asMessages({ ...more, stream: true })).text();
+    for (const name of names) assert.ok(streamed.includes(`"name":${JSON.stringify(name)}`), name);
   });
 
   test('names dropped members whose names no header can hold, whole and streamed', async () => {
@@ -303,7 +348,7 @@ describe('calls converted between dialects', { concurrency: false }, () => {
         },
       ],
       max_tokens: 50,
-      tools: [{ type: 'function', function: { name: 'Read', description: 'reads', parameters: { type: 'object' } } }],
+      tools: [{ type: 'function', function: { name: 'Read', description: 'reads', parameters: SCHEMA } }],
     });
   });
 

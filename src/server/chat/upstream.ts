@@ -131,7 +131,7 @@ export function prepareExchange(
     return { dialect, request: sent, conversion: undefined, dropped: [] };
   }
   const codecs = { source: askedCodec, target: source };
-  const { body, dropped, origins, callIds } = convertRequest(request, codecs, {
+  const { body, dropped, names, origins, callIds } = convertRequest(request, codecs, {
     dialect,
     model: upstreamModel,
     channel,
@@ -144,6 +144,7 @@ export function prepareExchange(
     created: Math.floor(nowMs / 1_000),
     wantsUsage,
     asked: request.body,
+    names,
     origins,
     callIds,
   };

@@ -32,6 +32,7 @@ import {
   type ResponseEvent,
   type ToolOrigin,
   type UpstreamRequestParameters,
+  withAcceptedNames,
   withUniqueCallIds,
 } from './neutral-form.ts';
 import {
@@ -60,6 +61,8 @@ interface ConvertedRequest {
   readonly body: Buffer;
   /** Paths of the dropped members. */
   readonly dropped: readonly string[];
+  /** The caller's names of functions by those sent to the upstream, where they differ. */
+  readonly names: ReadonlyMap<string, string>;
   /** The caller's tools that the functions of these names represent. */
   readonly origins: ReadonlyMap<string, ToolOrigin>;
   /** Ids of the calls in the caller's conversation. */
@@ -92,15 +95,16 @@ export function convertRequest(
   if (maxTokens < requestedLimit) notes.drop(limitPath(asked, body));
   const conversation = source.readRequest({ ...body, tools }, notes);
   const maxTokensKey = outputLimitKey(dialect, model, channel);
-  const messages = withUniqueCallIds(conversation.messages);
-  const written = target.writeRequest({ ...conversation, messages }, { model, maxTokens, maxTokensKey, stream }, notes);
+  const { renamed, names } = withAcceptedNames(conversation);
+  const messages = withUniqueCallIds(renamed.messages);
+  const written = target.writeRequest({ ...renamed, messages }, { model, maxTokens, maxTokensKey, stream }, notes);
   const origins = new Map(
     conversation.tools.flatMap(({ name, origin }) => (origin === undefined ? [] : [[name, origin]])),
   );
   const callIds = new Set(
     conversation.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? [part.id] : []))),
   );
-  return { body: toRequestBytes(JSON.stringify(written)), dropped: notes.dropped, origins, callIds };
+  return { body: toRequestBytes(JSON.stringify(written)), dropped: notes.dropped, names, origins, callIds };
 }
 
 /**
@@ -188,15 +192,24 @@ export class ResponseConversion {
     return [...chunks.flatMap((chunk) => this.#reader.readEvent(chunk)), ...this.#reader.finish()];
   }
 
+  /** Restores the caller's names of functions. */
+  #named(events: readonly ResponseEvent[]): readonly ResponseEvent[] {
+    const { names } = this.#context;
+    if (names === undefined || names.size === 0) return events;
+    return events.map((event) =>
+      event.type === 'call' ? { ...event, name: names.get(event.name) ?? event.name } : event,
+    );
+  }
+
   #collect(events: readonly ResponseEvent[]): string {
-    return JSON.stringify(this.#target.writeResponse(events, this.#context));
+    return JSON.stringify(this.#target.writeResponse(this.#named(events), this.#context));
   }
 
   #write(events: readonly ResponseEvent[]): string {
     if (events.length === 0) return '';
     this.#writer ??= this.#target.createWriter(this.#context);
     let text = '';
-    for (const event of events) {
+    for (const event of this.#named(events)) {
       if (event.type !== 'end') text += this.#writer.write(event);
       // A failed end is reported as an error instead.
       else if (event.reason !== 'failed') text += this.#nameDropped() + this.#writer.write(event);

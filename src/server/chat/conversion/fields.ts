@@ -142,6 +142,40 @@ export function stopsFor(
 export const strictAt = ({ strict }: UntrustedObject, prefix: string): Setting<boolean> | undefined =>
   typeof strict === 'boolean' ? { value: strict, path: `${prefix}.strict` } : undefined;
 
+/** Members of a schema that hold schemas by name, and those that hold one or a list of them. */
+const SCHEMAS_BY_NAME = ['properties', '$defs', 'definitions'] as const;
+const INNER_SCHEMAS = ['items', 'anyOf', 'oneOf', 'allOf'] as const;
+const MAX_SCHEMA_DEPTH = 32;
+
+/**
+ * The schema of a function as OpenAI accepts it: an object with `properties`, in which every list has `items`. Without
+ * them, which tools of MCP servers leave out, the whole request would be refused.
+ */
+export function toOpenAiParameters(schema: object): object {
+  const whole = withItems(schema, 0) as UntrustedObject;
+  const { type, properties } = whole;
+  if (type === 'object' && asObject(properties) !== undefined) return whole;
+  return { ...whole, type: 'object', properties: asObject(properties) ?? {} };
+}
+
+function withItems(value: unknown, depth: number): unknown {
+  if (Array.isArray(value)) return value.map((each) => withItems(each, depth));
+  const schema = asObject(value);
+  if (schema === undefined || depth > MAX_SCHEMA_DEPTH) return value;
+  const changed: Record<string, unknown> = { ...schema };
+  for (const key of SCHEMAS_BY_NAME) {
+    const named = asObject(schema[key]);
+    if (named !== undefined)
+      changed[key] = Object.fromEntries(
+        Object.entries(named).map(([name, inner]) => [name, withItems(inner, depth + 1)]),
+      );
+  }
+  for (const key of INNER_SCHEMAS) if (schema[key] !== undefined) changed[key] = withItems(schema[key], depth + 1);
+  const { type, items, prefixItems } = schema;
+  const isList = type === 'array' || (Array.isArray(type) && type.includes('array'));
+  return isList && items === undefined && prefixItems === undefined ? { ...changed, items: {} } : changed;
+}
+
 /** The level of detail at which an image is processed; `auto` is the default of upstreams. */
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
   typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
@@ -154,6 +188,16 @@ export function sourceOf(url: string): { mediaType: string; data: string } | { u
   if (found === null) return { url };
   const data = url.slice(found[0].length);
   return { mediaType: registeredType(found[1] ?? '') || (detectMediaType(data) ?? 'application/octet-stream'), data };
+}
+
+/** Start of a PDF in Base64. */
+const PDF = /^JVBERi0/;
+
+/** The content of a file: a data URL, the URL itself, or bare Base64, which some clients send. */
+export function fileSourceOf(text: string): { mediaType: string; data: string } | { url: string } {
+  if (/^[a-z][a-z\d+.-]*:/i.test(text)) return sourceOf(text);
+  const mediaType = PDF.test(text) ? 'application/pdf' : detectMediaType(text);
+  return { mediaType: mediaType ?? 'application/octet-stream', data: text };
 }
 
 /** Builds a data URL. */

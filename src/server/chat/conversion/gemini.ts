@@ -279,7 +279,8 @@ export function writeGeminiRequest(
   notes: DroppedFields,
 ): object {
   const { system, messages, tools, toolChoice, parallelCalls, settings, format } = conversation;
-  if (parallelCalls?.value === false) throw notExpressibleError(parallelCalls.path);
+  // Codex sends it in every request and can handle several calls.
+  if (parallelCalls?.value === false && tools.length > 0) notes.drop(parallelCalls.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
   for (const { strict } of tools) if (strict?.value === true) notes.drop(strict.path);
   const names = new Map(

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { CHAT_VENDORS, type ChatVendor } from '../../../contract/channels.ts';
 import { tryParse } from '../../platform/json.ts';
 import type { Usage } from '../usage.ts';
@@ -156,6 +157,49 @@ export function withUniqueCallIds(messages: readonly Message[]): readonly Messag
     });
     return { ...message, parts };
   });
+}
+
+/** Maximum characters of a function's name that all vendors accept. */
+const MAX_NAME_LENGTH = 64;
+const HASH_LENGTH = 8;
+/** Names that all vendors accept; Google's own may also contain dots and colons. */
+const ACCEPTED_NAME = /^[a-zA-Z_][\w-]{0,63}$/;
+
+/** A name that all vendors accept in place of one that some refuse; it depends on that name alone. */
+function toAcceptedName(name: string): string {
+  if (ACCEPTED_NAME.test(name)) return name;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_LENGTH);
+  const readable = name.replace(/[^\w-]/g, '_').replace(/^(?=[\d-])/, '_');
+  return `${readable.slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+}
+
+/**
+ * Renames functions whose names some vendors refuse, such as long ones of MCP servers, and with them the whole request.
+ *
+ * @returns the callers' names by those sent to the upstream
+ */
+export function withAcceptedNames(conversation: Conversation): {
+  readonly renamed: Conversation;
+  readonly names: ReadonlyMap<string, string>;
+} {
+  const names = new Map<string, string>();
+  const rename = <Named extends { readonly name?: string }>(given: Named): Named => {
+    const { name } = given;
+    if (name === undefined || ACCEPTED_NAME.test(name)) return given;
+    const accepted = toAcceptedName(name);
+    names.set(accepted, name);
+    return { ...given, name: accepted };
+  };
+  const renamed = {
+    ...conversation,
+    tools: conversation.tools.map(rename),
+    toolChoice: conversation.toolChoice && rename(conversation.toolChoice),
+    messages: conversation.messages.map((message) => ({
+      ...message,
+      parts: message.parts.map((part) => (part.type === 'call' ? rename(part) : part)),
+    })),
+  };
+  return names.size === 0 ? { renamed: conversation, names } : { renamed, names };
 }
 
 /** A function the model may call. */

@@ -8,6 +8,7 @@ import {
   dropOthers,
   fieldSet,
   fieldTable,
+  fileSourceOf,
   listAt,
   nameDropped,
   notExpressibleError,
@@ -21,6 +22,7 @@ import {
   textsAt,
   toArguments,
   toDataUrl,
+  toOpenAiParameters,
   toOpenAiReasoningEffort,
   toOpenAiSampling,
 } from './fields.ts';
@@ -204,7 +206,7 @@ function readContentPart(value: unknown, path: string, notes: DroppedFields): Te
   if (part.type === 'file') {
     const { file_data: data, filename } = objectAt(part.file, `${path}.file`);
     const name = typeof filename === 'string' ? filename : undefined;
-    return { type: 'document', source: sourceOf(textAt(data, `${path}.file.file_data`)), name, cache, path };
+    return { type: 'document', source: fileSourceOf(textAt(data, `${path}.file.file_data`)), name, cache, path };
   }
   if (part.type === 'input_audio') {
     const { data, format } = objectAt(part.input_audio, `${path}.input_audio`);
@@ -355,7 +357,7 @@ export function writeOpenAiChatRequest(
         ? undefined
         : tools.map(({ name, description, parameters, strict }) => ({
             type: 'function',
-            function: { name, description, parameters, strict: strict?.value },
+            function: { name, description, parameters: toOpenAiParameters(parameters), strict: strict?.value },
           })),
     tool_choice: tools.length === 0 ? undefined : writeChoice(toolChoice),
     parallel_tool_calls: tools.length === 0 ? undefined : parallelCalls?.value,
@@ -436,7 +438,22 @@ function writePart(part: TextPart | MediaPart): object {
   if ('url' in source) throw notExpressibleError(part.path);
   if (part.type === 'document')
     return { type: 'file', file: { filename: part.name ?? 'document', file_data: toDataUrl(source) } };
-  return { type: 'input_audio', input_audio: { data: source.data, format: source.mediaType.replace(/^audio\//, '') } };
+  return { type: 'input_audio', input_audio: { data: source.data, format: toAudioFormat(source.mediaType) } };
+}
+
+/** OpenAI's names of the formats whose media types have others. */
+const AUDIO_FORMATS: Readonly<Record<string, string>> = {
+  mpeg: 'mp3',
+  'x-mp3': 'mp3',
+  'x-mpeg': 'mp3',
+  wave: 'wav',
+  'x-wav': 'wav',
+  'vnd.wave': 'wav',
+};
+
+function toAudioFormat(mediaType: string): string {
+  const name = mediaType.replace(/^audio\//, '');
+  return Object.hasOwn(AUDIO_FORMATS, name) ? (AUDIO_FORMATS[name] ?? name) : name;
 }
 
 function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedFields): object {

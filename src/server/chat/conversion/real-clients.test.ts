@@ -272,6 +272,82 @@ describe('requests of real clients', () => {
     );
   });
 
+  // github/copilot-cli #2223, icebear0828/codex-proxy PR #22, farion1231/cc-switch #5490.
+  it('have tools of MCP servers whose schemas OpenAI refuses: without properties, type or items', () => {
+    const list = { type: 'array' };
+    const nested = {
+      type: 'object',
+      properties: { list: { type: ['array', 'null'] }, pair: { ...list, prefixItems: [] } },
+    };
+    for (const [given, sent] of [
+      [{ type: 'object' }, { type: 'object', properties: {} }],
+      [{}, { type: 'object', properties: {} }],
+      [
+        { type: null, properties: null },
+        { type: 'object', properties: {} },
+      ],
+      [
+        { type: 'object', properties: { list, nested, items: { anyOf: [list] } }, $defs: { list } },
+        {
+          type: 'object',
+          properties: {
+            list: { ...list, items: {} },
+            nested: {
+              type: 'object',
+              properties: { list: { type: ['array', 'null'], items: {} }, pair: { ...list, prefixItems: [] } },
+            },
+            items: { anyOf: [{ ...list, items: {} }] },
+          },
+          $defs: { list: { ...list, items: {} } },
+        },
+      ],
+    ] as const) {
+      const tools = [{ name: 'f', input_schema: given }];
+      const chat = convert({ max_tokens: 9, tools }, CHAT_DIALECT, 'gpt', ANTHROPIC_MESSAGES_DIALECT).sent.tools;
+      assert.deepEqual((chat as unknown as UntrustedObject[])[0]?.function, { name: 'f', parameters: sent });
+      const own = convert({ max_tokens: 9, tools }, RESPONSES_DIALECT, 'gpt', ANTHROPIC_MESSAGES_DIALECT).sent.tools;
+      assert.deepEqual((own as unknown as UntrustedObject[])[0]?.parameters, sent);
+    }
+  });
+
+  // mxyhi/token_proxy #307.
+  it('list tools in items of the input, as Codex does', () => {
+    const tool = { type: 'function', name: 'exec', parameters: { type: 'object', properties: {} } };
+    const item = {
+      type: 'additional_tools',
+      role: 'developer',
+      tools: [{ type: 'namespace', name: 'ns', tools: [tool] }],
+    };
+    const input = [item, { role: 'user', content: 'hi' }, item];
+    const { sent, dropped } = convert(
+      { messages: undefined, input, tools: [tool] },
+      CHAT_DIALECT,
+      'm',
+      RESPONSES_DIALECT,
+    );
+    assert.deepEqual(sent.messages, [{ role: 'user', content: 'hi' }]);
+    const tools = sent.tools as unknown as { readonly function: UntrustedObject }[];
+    assert.deepEqual([tools.map((each) => each.function.name), dropped], [['exec', 'ns__exec'], []]);
+  });
+
+  // langgenius/dify-official-plugins and LangChain send files as bare Base64; Gemini's clients name types of audio.
+  it('have files as bare Base64 and audio whose type OpenAI has another name for', () => {
+    const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'JVBERi0xLjQK' } };
+    const { sent } = convert({ messages: [{ role: 'user', content: [file] }] });
+    const source = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQK' };
+    assert.deepEqual(sent.messages[0]?.content, [{ type: 'document', source, title: 'a.pdf' }]);
+    for (const [mimeType, format] of [
+      ['audio/mpeg', 'mp3'],
+      ['audio/x-wav', 'wav'],
+      ['audio/mp3', 'mp3'],
+      ['audio/flac', 'flac'],
+    ]) {
+      const contents = [{ role: 'user', parts: [{ inlineData: { mimeType, data: 'AAAA' } }] }];
+      const chat = convert({ messages: undefined, contents }, CHAT_DIALECT, 'gpt', GEMINI_DIALECT).sent;
+      assert.deepEqual(chat.messages[0]?.content, [{ type: 'input_audio', input_audio: { data: 'AAAA', format } }]);
+    }
+  });
+
   // musistudio/claude-code-router #849, cline/cline #7224; open-webui/pipelines PR #546; srtab/daiv PR #1405.
   it('set a temperature for models that refuse it, which is dropped and named', () => {
     const sampling = (body: object, to: Dialect, model: string) => {

@@ -319,6 +319,8 @@ export interface ResponseContext {
   readonly wantsUsage: boolean;
   /** The request's body, whose members some dialects repeat. */
   readonly asked: UntrustedObject;
+  /** The caller's names of functions by those sent to the upstream, where they differ. */
+  readonly names?: ReadonlyMap<string, string>;
   /** The caller's tools that the functions of these names represent. */
   readonly origins: ReadonlyMap<string, ToolOrigin>;
   /** Ids of the calls in the conversation so far. */

@@ -9,6 +9,7 @@ import {
   dropOthers,
   fieldSet,
   fieldTable,
+  fileSourceOf,
   listAt,
   notExpressibleError,
   numberAt,
@@ -19,6 +20,7 @@ import {
   textAt,
   toArguments,
   toDataUrl,
+  toOpenAiParameters,
   toOpenAiReasoningEffort,
   toOpenAiSampling,
 } from './fields.ts';
@@ -69,7 +71,7 @@ export function readResponsesRequest(body: UntrustedObject, notes: DroppedFields
     system: said === '' ? system : [{ type: 'text', text: said }, ...system],
     messages,
     paths: { system: said === '' ? 'input.0.role' : 'instructions', turns: 'input' },
-    tools: readTools(body.tools, notes),
+    tools: readAllTools(body, notes),
     toolChoice: readToolChoice(body.tool_choice),
     parallelCalls: typeof parallel === 'boolean' ? { value: parallel, path: 'parallel_tool_calls' } : undefined,
     format: readFormat(text.format),
@@ -142,6 +144,7 @@ function readInput(input: unknown, notes: DroppedFields): Message[] {
   for (const [index, value] of listAt(input, 'input').entries()) {
     const path = `input.${index}`;
     const item = objectAt(value, path);
+    if (item.type === ADDED_TOOLS) continue;
     if (isEmptyItem(item)) {
       notes.drop(path);
       continue;
@@ -203,8 +206,11 @@ function readPart(value: unknown, path: string, notes: DroppedFields): TextPart 
     };
   if (type === 'input_file') {
     const name = typeof part.filename === 'string' ? part.filename : undefined;
-    const url = part.file_url ?? part.file_data;
-    return { type: 'document', source: sourceOf(textAt(url, `${path}.file_data`)), name, path };
+    const source =
+      typeof part.file_url === 'string'
+        ? sourceOf(part.file_url)
+        : fileSourceOf(textAt(part.file_data, `${path}.file_data`));
+    return { type: 'document', source, name, path };
   }
   const key = type === 'refusal' ? 'refusal' : 'text';
   return { type: 'text', text: textAt(part[key], `${path}.${key}`) };
@@ -286,7 +292,7 @@ export function writeResponsesRequest(
             type: 'function',
             name,
             description,
-            parameters,
+            parameters: toOpenAiParameters(parameters),
             strict: strict?.value ?? false,
           })),
     tool_choice: tools.length === 0 ? undefined : writeChoice(toolChoice),
@@ -390,9 +396,6 @@ function writeFormat(format: OutputFormat | undefined): object | undefined {
 
 const FUNCTION_MEMBERS = fieldSet('type name description parameters strict');
 const CUSTOM_MEMBERS = fieldSet('type name description format');
-/** Maximum characters of a function's name that all vendors accept. */
-const MAX_NAME_LENGTH = 64;
-const HASH_LENGTH = 8;
 /** Parameters that replace a freeform tool where there are only functions. */
 const FREEFORM_PARAMETERS = {
   type: 'object',
@@ -402,22 +405,29 @@ const FREEFORM_PARAMETERS = {
 };
 
 /** The function name that represents a namespaced tool at upstreams without namespaces. */
-function namespacedName(namespace: string | undefined, name: string): string {
-  if (namespace === undefined) return name;
-  const joined = `${namespace}__${name}`;
-  if (joined.length <= MAX_NAME_LENGTH) return joined;
-  const hash = createHash('sha256').update(joined).digest('hex').slice(0, HASH_LENGTH);
-  return `${joined.slice(0, MAX_NAME_LENGTH - HASH_LENGTH - 1)}_${hash}`;
-}
+const namespacedName = (namespace: string | undefined, name: string): string =>
+  namespace === undefined ? name : `${namespace}__${name}`;
+
+/** Type of the items in which Codex lists tools instead of the member `tools`. */
+const ADDED_TOOLS = 'additional_tools';
 
 /**
- * Reads the tools of OpenAI's Responses as functions.
+ * Reads the tools of OpenAI's Responses as functions; of tools with one name the latest counts.
  * @throws AppError `invalid_request` for tools that the upstream runs
  */
-function readTools(tools: unknown, notes: DroppedFields): FunctionTool[] {
+function readAllTools({ tools, input }: UntrustedObject, notes: DroppedFields): FunctionTool[] {
+  const added = (Array.isArray(input) ? input : []).flatMap((value, index) => {
+    const { type, tools: more } = asObject(value) ?? {};
+    return type === ADDED_TOOLS ? readTools(more, `input.${index}.tools`, notes) : [];
+  });
+  const all = [...readTools(tools, 'tools', notes), ...added];
+  return [...new Map(all.map((tool) => [tool.name, tool])).values()];
+}
+
+function readTools(tools: unknown, prefix: string, notes: DroppedFields): FunctionTool[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((value, index) => {
-    const path = `tools.${index}`;
+    const path = `${prefix}.${index}`;
     const tool = objectAt(value, path);
     if (tool.type === 'namespace') {
       const namespace = textAt(tool.name, `${path}.name`);
