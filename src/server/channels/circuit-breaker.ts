@@ -173,6 +173,20 @@ export class CircuitBreakers {
     return tried;
   }
 
+  /**
+   * Ends trials without a result, so that the next call may be one.
+   * @returns the models whose trials ended
+   */
+  endTrial(account: ChannelAccount, model: string, now: number): readonly string[] {
+    const breakers = this.#accounts.get(account)?.breakers;
+    const tried = ['', model].flatMap((scope) => {
+      const breaker = breakers?.get(scope);
+      return breaker === undefined || breaker.trialUntil <= now ? [] : [{ scope, breaker }];
+    });
+    for (const { breaker } of tried) breaker.trialUntil = 0;
+    return tried.map(({ scope }) => scope);
+  }
+
   /** The state of a circuit to share with other processes; undefined if it is closed. */
   stored(account: ChannelAccount, model: string): StoredCircuit | undefined {
     const breaker = this.#accounts.get(account)?.breakers.get(model);
@@ -350,17 +364,31 @@ export class ReplicatedCircuitBreakers {
 
   /** @returns whether this call opened a circuit, or closed one that was open */
   record(call: CallOutcome, now: number): boolean {
+    const account = { id: call.channelId, credentialId: call.credentialId };
+    // An error of the caller's own says nothing about the channel, so it is no result of a trial.
+    if (call.outcome !== 'ok' && FAILURE_POLICIES[call.outcome] === undefined && call.model !== undefined)
+      this.endTrial(account, call.model);
     const changed = this.breakers.record(call, now);
     if (changed.length === 0) return false;
+    this.#enqueueWrite(account, () => this.#write(account, changed));
+    return true;
+  }
+
+  /** Ends a trial without a result: its call was not sent, or failed for a reason of its caller's own. */
+  endTrial(account: ChannelAccount, model: string): void {
+    const models = this.breakers.endTrial(account, model, this.#dependencies.clock.now());
+    if (models.length > 0) this.#enqueueWrite(account, () => this.#dependencies.store.endTrial(account, models));
+  }
+
+  #enqueueWrite({ id }: ChannelAccount, write: () => Promise<void>): void {
     this.#unwritten += 1;
     this.#writes = this.#writes
-      .then(() => this.#write({ id: call.channelId, credentialId: call.credentialId }, changed))
+      .then(write)
       .catch((error: unknown) => this.#warn(error))
       .finally(() => {
         this.#unwritten -= 1;
-        this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, String(call.channelId));
+        this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, String(id));
       });
-    return true;
   }
 
   /**
@@ -506,6 +534,16 @@ export class CircuitStore {
       .where('trial_until', '<=', now)
       .executeTakeFirst();
     return numUpdatedRows > 0n;
+  }
+
+  async endTrial({ id, credentialId }: ChannelAccount, models: readonly string[]): Promise<void> {
+    await this.#database.kysely
+      .updateTable('channel_circuits')
+      .set({ trial_until: 0 })
+      .where('channel_id', '=', id)
+      .where('credential_id', '=', credentialId)
+      .where('model', 'in', models)
+      .execute();
   }
 }
 

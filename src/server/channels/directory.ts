@@ -140,6 +140,11 @@ export interface ChannelDirectory {
     permitted?: ReadonlySet<number>,
     affinity?: () => string | undefined,
   ): Promise<readonly Channel[]>;
+  /**
+   * Must be called if the first of the channels that `candidates` returned is not called after all: if it was a trial
+   * of a half-open circuit, the next call may be it.
+   */
+  abandonTrial(candidates: readonly Channel[]): void;
   /** As `candidates`, for a price or a forecast: nothing is called, so no trial of a half-open circuit is used up. */
   prospects(model: ResolvedModel, permitted?: ReadonlySet<number>): Promise<readonly Channel[]>;
   /**

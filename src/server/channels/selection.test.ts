@@ -8,7 +8,7 @@ import { openLog } from '../platform/log.ts';
 import { createVault } from '../platform/vault.ts';
 import { toAccountIds } from '../upstreams/upstream.ts';
 import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
-import { CatalogStore } from './directory.ts';
+import { CatalogStore, type Channel } from './directory.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeds.ts';
 import { ChannelSelectionService } from './selection.ts';
 import type { ChannelVendor } from './tables.ts';
@@ -199,6 +199,40 @@ describe('channels and models', () => {
       clock.advance(60_000);
       for (let quotes = 0; quotes < 3; quotes++) assert.equal((await service.prospects(model)).length, 2);
       assert.deepEqual([(await find(service)).length, (await find(service)).length], [2, 1]);
+    });
+
+    it('gives the trial of a half-open circuit to the next call if the call was not sent or says nothing', async () => {
+      const { clock, replica, find, parts } = await setUp();
+      await ensureSandboxChannels(parts, [simulator('a'), simulator('b')]);
+      const [one, other] = [replica(), replica()];
+      const model = await one.model('film');
+      assert.ok(model);
+      const [a, b] = [...(await one.candidates(model))].sort((x, y) => x.id - y.id);
+      assert.ok(a && b);
+      one.report({ ...toAccountIds(a), model: 'film', outcome: 'billing' });
+      await one.flush();
+      clock.advance(60_000);
+      const tries = async (service: typeof one): Promise<readonly Channel[]> => {
+        for (let calls = 0; calls < 200; calls++) {
+          const found = await service.candidates(model);
+          if (found[0]?.id === a.id) return found;
+          service.abandonTrial(found);
+        }
+        assert.fail('no call tried the channel');
+      };
+      const refused = await tries(one);
+      assert.deepEqual(await find(one), [b.name], 'the only trial');
+      one.abandonTrial(refused);
+      const unsent = await tries(one);
+      one.abandonTrial(refused);
+      assert.deepEqual(await find(one), [b.name], 'a call ends its own trial only');
+      one.abandonTrial(unsent);
+      await one.flush();
+      await tries(other);
+      other.report({ ...toAccountIds(a), model: 'film', outcome: 'user' });
+      await other.flush();
+      assert.notEqual(other.stateOf(a.id), 'closed', "a caller's own error does not close a circuit");
+      await tries(replica());
     });
 
     it('skips a channel on every replica once its circuit is open, even after a restart, and lets one try it', async () => {

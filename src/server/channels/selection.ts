@@ -83,6 +83,8 @@ export class ChannelSelectionService implements ChannelDirectory {
   readonly #retirements: ChannelRetirements;
   #catalog: Catalog = EMPTY_CATALOG;
   readonly #loads = new SingleFlight<Catalog>();
+  /** Models of the trials that calls have begun, by the channels the calls got. */
+  readonly #trials = new WeakMap<readonly Channel[], string>();
   #pendingErrors: Omit<ChannelErrorRow, 'id'>[] = [];
   #errorTimer: NodeJS.Timeout | undefined;
   #pendingNotices: Promise<unknown> = Promise.resolve();
@@ -167,8 +169,19 @@ export class ChannelSelectionService implements ChannelDirectory {
     // The first channel is certain to be called: if its circuit is half open, this call is its only trial.
     const first = ordered[0];
     const trial = first === undefined || this.#circuits.beginTrial(first, model.target, this.#dependencies.clock.now());
+    if (trial === true) return ordered;
     // If another process is trying it right now, its circuit counts as open.
-    return trial === true || (await trial) ? ordered : this.candidates(model, permitted, affinity);
+    if (!(await trial)) return this.candidates(model, permitted, affinity);
+    this.#trials.set(ordered, model.target);
+    return ordered;
+  }
+
+  abandonTrial(candidates: readonly Channel[]): void {
+    const [first] = candidates;
+    const model = this.#trials.get(candidates);
+    if (first === undefined || model === undefined) return;
+    this.#trials.delete(candidates);
+    this.#circuits.endTrial(first, model);
   }
 
   prospects(model: ResolvedModel, permitted?: ReadonlySet<number>): Promise<readonly Channel[]> {

@@ -259,6 +259,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#control?.resume();
   }
 
+  /** Whether a channel was called. */
+  get wasSent(): boolean {
+    return this.#attempt >= 0;
+  }
+
   get isStreaming(): boolean {
     return this.#phase === 'streaming';
   }

@@ -79,8 +79,25 @@ export class Relay {
   }
 
   async #begin(caller: ModelCaller, request: ChatRequest, clientResponse: ClientResponse): Promise<void> {
+    const prepared = await this.prepare(caller, request);
+    const { channels } = this.#dependencies;
+    try {
+      const call = await this.#start(caller, request, clientResponse, prepared);
+      if (call?.wasSent === false) channels.abandonTrial(prepared.serving);
+    } catch (error) {
+      channels.abandonTrial(prepared.serving);
+      throw error;
+    }
+  }
+
+  /** @returns undefined for an image of a video vendor, which has no `ModelCall` */
+  async #start(
+    caller: ModelCaller,
+    request: ChatRequest,
+    clientResponse: ClientResponse,
+    { model, candidates, surcharge, droppedTools, planFactor }: PreparedCall,
+  ): Promise<ModelCall | undefined> {
     const { batcher, imageRelay, vendors, timeouts, clock } = this.#dependencies;
-    const { model, candidates, surcharge, droppedTools, planFactor } = await this.prepare(caller, request);
     const [first] = candidates;
     if (first === undefined) throw new AppError('upstream_unavailable');
     if (model.retirement !== undefined) clientResponse.setHeaders(toSunsetHeaders(model.retirement));
@@ -107,8 +124,10 @@ export class Relay {
     });
     try {
       const images = vendors.find(model.vendor)?.images;
-      if (images !== undefined)
-        return await imageRelay.serve(caller, { request, clientResponse, charge, model, candidates }, images);
+      if (images !== undefined) {
+        await imageRelay.serve(caller, { request, clientResponse, charge, model, candidates }, images);
+        return undefined;
+      }
       // Anything the upstream's dialect cannot express is refused before quota is reserved.
       const firstExchange = prepareExchange(request, model, first, {
         timeouts,
@@ -120,6 +139,7 @@ export class Relay {
       const call = new ModelCall(this.#callDependencies, context);
       this.#activeCalls.add(call);
       call.start();
+      return call;
     } catch (error) {
       admission?.end(0);
       throw error;
@@ -156,11 +176,7 @@ export class Relay {
    * @param purpose a call may become the trial of a half-open circuit, a quote never does
    * @throws AppError `model_not_found`, `model_not_allowed`, `upstream_unavailable`, `invalid_request`
    */
-  async prepare(
-    caller: ModelCaller,
-    request: ChatRequest,
-    purpose: 'call' | 'quote' = 'call',
-  ): Promise<ChannelsPermittingOptions & { readonly model: ResolvedModel; readonly planFactor: number }> {
+  async prepare(caller: ModelCaller, request: ChatRequest, purpose: 'call' | 'quote' = 'call'): Promise<PreparedCall> {
     const { channels, findPlanTerms } = this.#dependencies;
     const model = await channels.model(request.model);
     if (model === undefined)
@@ -171,8 +187,14 @@ export class Relay {
       ? channels.candidates(model, terms?.channels, () => cacheAffinityKey(request))
       : channels.prospects(model, terms?.channels));
     if (serving.length === 0) throw await this.#noChannelError(model, terms?.channels);
-    const { candidates, surcharge, droppedTools } = permittingChannels(request, serving);
-    return { model, planFactor: terms?.factor ?? 1, candidates, surcharge, droppedTools };
+    try {
+      const permitting = permittingChannels(request, serving);
+      if (permitting.candidates[0] !== serving[0]) channels.abandonTrial(serving);
+      return { model, planFactor: terms?.factor ?? 1, serving, ...permitting };
+    } catch (error) {
+      channels.abandonTrial(serving);
+      throw error;
+    }
   }
 
   /** The error if no channel can be used: the plan excludes the channels of the model, or the model has none. */
@@ -250,6 +272,14 @@ function assertPriced(pieces: PerImagePrice): void {
   } catch (error) {
     throw error instanceof UnpricedError ? noPriceError() : error;
   }
+}
+
+/** The model and the channels of a call that nothing was reserved for yet. */
+interface PreparedCall extends ChannelsPermittingOptions {
+  readonly model: ResolvedModel;
+  readonly planFactor: number;
+  /** All channels that serve the model, as the directory returned them. */
+  readonly serving: readonly Channel[];
 }
 
 /** The channels that may serve a request, with the effects of their option rules. */

@@ -67,7 +67,7 @@ interface SubmitServiceDependencies {
   readonly store: TaskStore;
   readonly quota: Ledger;
   readonly allowances: Pick<Allowances, 'permittedModels'>;
-  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'prospects' | 'byId'>;
+  readonly channels: Pick<ChannelDirectory, 'model' | 'candidates' | 'abandonTrial' | 'prospects' | 'byId'>;
   readonly vendors: VendorRegistry;
   readonly idempotency: Idempotency;
   readonly inputs: Pick<InputResolver, 'resolve' | 'download'>;
@@ -184,30 +184,40 @@ export class SubmitService {
     { remixOf, client = '', addHeaders }: Omit<SubmitOptions, 'idempotency' | 'claim'>,
     claimKey?: ClaimKeyInTransaction,
   ): Promise<SubmitResult> {
-    const { attempts, newTaskId, faultPoint, limits } = this.#dependencies;
+    const { attempts, channels, newTaskId, faultPoint, limits } = this.#dependencies;
     const id = newTaskId();
     const prepared = await this.#prepare(caller, generation, id, remixOf);
     const { model, adapter, plan } = prepared;
     const serving = await this.#serving(prepared, remixOf);
     if (serving.length === 0) throw new AppError('upstream_unavailable');
-    const all = remixOf === undefined ? assertSendable(prepared, serving) : serving;
-    const task: NewTask = {
-      ...this.#newTask(caller, generation, prepared, remixOf),
-      client: client.slice(0, MAX_CLIENT_LENGTH),
-    };
-    addHeaders?.(toDroppedHeader(prepared.dropped));
-    await this.#admit(caller, addHeaders);
-    const request = await this.#download(prepared);
-    const bounds = await limits.limitsOf(caller, plan);
-    const reservation = { caller, task, limits: bounds, claimKey, addHeaders };
-    const waiting = await this.#findWaiting(task, all, bounds);
-    const begun = waiting === undefined ? await this.#begin(reservation, all) : { lane: waiting };
-    if ('lane' in begun) {
-      if (generation.queue === false) throw refusalOf(begun.lane, bounds);
-      return this.#wait(reservation, { prepared: { ...prepared, request }, candidates: all, remixOf }, begun.lane);
+    let isTried = false;
+    try {
+      const all = remixOf === undefined ? assertSendable(prepared, serving) : serving;
+      const task: NewTask = {
+        ...this.#newTask(caller, generation, prepared, remixOf),
+        client: client.slice(0, MAX_CLIENT_LENGTH),
+      };
+      addHeaders?.(toDroppedHeader(prepared.dropped));
+      await this.#admit(caller, addHeaders);
+      const request = await this.#download(prepared);
+      const bounds = await limits.limitsOf(caller, plan);
+      const reservation = { caller, task, limits: bounds, claimKey, addHeaders };
+      const waiting = await this.#findWaiting(task, all, bounds);
+      const begun = waiting === undefined ? await this.#begin(reservation, all) : { lane: waiting };
+      if ('lane' in begun) {
+        if (generation.queue === false) throw refusalOf(begun.lane, bounds);
+        return await this.#wait(
+          reservation,
+          { prepared: { ...prepared, request }, candidates: all, remixOf },
+          begun.lane,
+        );
+      }
+      faultPoint('after-reserve');
+      isTried = begun.candidates[0] === serving[0];
+      return await attempts.run({ task: begun.task, request, adapter, model, candidates: begun.candidates, remixOf });
+    } finally {
+      if (!isTried) channels.abandonTrial(serving);
     }
-    faultPoint('after-reserve');
-    return attempts.run({ task: begun.task, request, adapter, model, candidates: begun.candidates, remixOf });
   }
 
   /** The lane in which earlier videos already wait, which a new one must not overtake. */
