@@ -188,6 +188,69 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(readdirSync(directory), []);
   });
 
+  it('is written again after a failed write, with the calls that were in flight meanwhile', async (t) => {
+    const directory = temporaryDirectory(t);
+    const { recover, balance } = await withReservations(['req_before', 'req_during', 'req_ended', 'req_after']);
+    const journal = new SettlementJournal(directory, KEY, log);
+    const written = () => new Promise<void>((resolve) => journal.whenWritten(resolve));
+    journal.open({ ...callOf('req_before'), journalText: () => 'one two' });
+    journal.append('req_before', event('one'));
+    await written();
+    const now = t.mock.method(performance, 'now', () => 1_000);
+    const write = t.mock.method(fs, 'writeSync', () => {
+      throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    });
+    syncBuiltinESMExports();
+    journal.append('req_before', event(' two'));
+    await written();
+    journal.open({ ...callOf('req_during'), journalText: () => 'three' });
+    journal.append('req_during', event('three'));
+    journal.open(callOf('req_ended'));
+    journal.close({ ref: 'req_ended' });
+    await written();
+    now.mock.mockImplementation(() => 12_000);
+    journal.open(callOf('req_ended'));
+    assert.equal(readdirSync(directory).length, 1, 'no file is left of a segment that could not be begun');
+    write.mock.restore();
+    syncBuiltinESMExports();
+    journal.open(callOf('req_after'));
+    assert.equal(readdirSync(directory).length, 1, 'not yet');
+    now.mock.mockImplementation(() => 23_000);
+    journal.append('req_after', event('lost'));
+    journal.close({ ref: 'req_ended' });
+    journal.append('req_after', event('four'));
+    journal.append('req_before', event(' five'));
+    await written();
+    journal.stop();
+    assert.equal(readdirSync(directory).length, 1, 'the calls have moved to the new segment');
+    assert.equal(await recover(directory), 4);
+    // One token for each "secret" and each word.
+    assert.equal(await balance(), 10_000 - (1 + 3) - (1 + 1) - (1 + 1));
+  });
+
+  it('writes whole records on a disk that takes a part of them at a time, and keeps the text of whole responses', async (t) => {
+    const directory = temporaryDirectory(t);
+    const { recover, balance } = await withReservations(['req_a', 'req_b']);
+    const journal = new SettlementJournal(directory, KEY, log);
+    const whole = fs.writeSync;
+    const write = t.mock.method(fs, 'writeSync', (fd: number, bytes: Buffer, at = 0) =>
+      whole(fd, bytes, at, Math.min(7, bytes.length - at)),
+    );
+    syncBuiltinESMExports();
+    journal.open(callOf('req_a'));
+    journal.appendText('req_a', 'one two');
+    journal.open(callOf('req_b'));
+    // More than a segment may hold: the calls in flight are copied to another one.
+    write.mock.restore();
+    syncBuiltinESMExports();
+    for (let megabytes = 0; megabytes < 65; megabytes++)
+      journal.append('req_b', Buffer.from(`: ${'x'.repeat(1024 * 1024)}\n\n`));
+    journal.open(callOf('req_c'));
+    journal.stop();
+    assert.equal(await recover(directory), 2);
+    assert.equal(await balance(), 10_000 - 3);
+  });
+
   it('leaves segments encrypted with another key alone', async (t) => {
     const directory = temporaryDirectory(t);
     const { recover, balance } = await withReservations(['req_a']);

@@ -57,6 +57,8 @@ const MAX_SEGMENT_BYTES = 64 * 1024 * 1024;
 /** A larger segment without open calls is replaced. */
 const MAX_IDLE_SEGMENT_BYTES = 1024 * 1024;
 const HEARTBEAT_MS = 10_000;
+/** How long the journal is off after a failed write, such as one on a full disk. */
+const RETRY_MS = 10_000;
 /** A larger amount is written before the end of a turn, in which an upstream may send megabytes to a slow caller. */
 const MAX_UNWRITTEN_BYTES = 256 * 1024;
 
@@ -71,9 +73,12 @@ interface Segment {
 
 /** A call in flight. */
 interface Entry {
-  segment: Segment;
+  /** Undefined while the journal cannot be written. */
+  segment: Segment | undefined;
   readonly slot: number;
   readonly call: JournaledCall;
+  /** The whole text of a response that is not streamed. */
+  text?: string;
 }
 
 /** The segment that holds the end of a call until the database has it. */
@@ -101,7 +106,8 @@ export class SettlementJournal {
   #count = 0;
   #slot = 0;
   #heartbeat: NodeJS.Timeout | undefined;
-  #failed = false;
+  /** When writing may be tried again, by `performance.now()`; 0: nothing has failed. */
+  #retryAt = 0;
   /** Records of this turn of the event loop in order, and the callbacks to run once they are written. */
   #unwritten: JournalRecord<Buffer | string>[] = [];
   #unwrittenBytes = 0;
@@ -119,24 +125,26 @@ export class SettlementJournal {
   open(call: JournaledCall): void {
     if (this.#directory === undefined) return;
     const segment = this.#current();
-    if (segment === undefined) return;
     const { ref } = call.journalMeta();
     const slot = ++this.#slot;
     this.#entries.set(ref, { segment, slot, call });
+    if (segment === undefined) return;
     segment.pending++;
-    this.#writeOpen(slot, call);
+    this.#write(openRecord(slot, call));
   }
 
   /** Records events; they are delivered afterwards, by `whenWritten`. */
   append(ref: string, events: Buffer): void {
     const entry = this.#entries.get(ref);
-    if (entry !== undefined) this.#write(RECORD_KIND.events, entry.slot, events);
+    if (entry !== undefined) this.#write({ kind: RECORD_KIND.events, slot: entry.slot, content: events });
   }
 
   /** Records a whole text whose tokens are still to be counted; it is delivered afterwards, by `whenWritten`. */
   appendText(ref: string, text: string): void {
     const entry = this.#entries.get(ref);
-    if (entry !== undefined) this.#write(RECORD_KIND.text, entry.slot, text);
+    if (entry === undefined) return;
+    entry.text = text;
+    this.#write({ kind: RECORD_KIND.text, slot: entry.slot, content: text });
   }
 
   /**
@@ -154,8 +162,8 @@ export class SettlementJournal {
     // Since a failed write, the segment that the call was opened in is kept until the settlement is in the database.
     if (segment === undefined) return entry?.segment;
     segment.pending++;
-    if (entry !== undefined) this.#release(entry.segment);
-    this.#write(RECORD_KIND.close, 0, JSON.stringify(end));
+    if (entry?.segment !== undefined) this.#release(entry.segment);
+    this.#write({ kind: RECORD_KIND.close, slot: 0, content: JSON.stringify(end) });
     return segment;
   }
 
@@ -197,47 +205,60 @@ export class SettlementJournal {
   }
 
   #current(): Segment | undefined {
-    if (this.#segment === undefined) this.#begin();
-    else if (this.#segment.bytes > MAX_SEGMENT_BYTES) this.#rotate();
+    if (this.#segment === undefined || this.#segment.bytes > MAX_SEGMENT_BYTES) this.#begin();
     return this.#segment;
   }
 
+  /** Starts a segment and copies the calls in flight to it, so that older segments can be deleted. */
   #begin(): void {
-    const directory = this.#directory;
-    if (directory === undefined || this.#failed) return;
+    this.#writeAll();
+    if (this.#directory === undefined || performance.now() < this.#retryAt) return;
+    const old = this.#segment;
     try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      const path = join(directory, `${this.#owner}~${++this.#count}.journal`);
-      const fd = openSync(path, 'wx', 0o600);
-      const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv('aes-256-ctr', this.#key, iv);
-      writeSync(fd, Buffer.concat([SEGMENT_MAGIC, iv, cipher.update(KEY_CHECK)]));
-      this.#segment = { path, fd, cipher, bytes: 0, pending: 0 };
-      this.#segments.add(this.#segment);
-      this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
+      this.#segment = this.#openSegment(this.#directory);
+      this.#copyCalls(this.#segment);
     } catch (error) {
       this.#fail(error);
+      return;
+    } finally {
+      if (old?.pending === 0) this.#remove(old);
     }
+    if (this.#retryAt !== 0) this.#log.warn('the journal of settlements is written again');
+    this.#retryAt = 0;
   }
 
-  /** Copies calls in flight to the new segment so that the old one can be deleted. */
-  #rotate(): void {
-    this.#writeAll();
-    const old = this.#segment;
-    this.#segment = undefined;
-    this.#begin();
-    const segment = this.#segment as Segment | undefined;
-    if (old === undefined || segment === undefined) return;
-    for (const entry of this.#entries.values()) {
-      if (entry.segment !== old) continue;
-      this.#writeOpen(entry.slot, entry.call);
-      this.#write(RECORD_KIND.text, entry.slot, entry.call.journalText());
+  #openSegment(directory: string): Segment {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const path = join(directory, `${this.#owner}~${++this.#count}.journal`);
+    const fd = openSync(path, 'wx', 0o600);
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-ctr', this.#key, iv);
+    const segment = { path, fd, cipher, bytes: 0, pending: 0 };
+    this.#segments.add(segment);
+    this.#heartbeat ??= setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
+    try {
+      writeWhole(fd, Buffer.concat([SEGMENT_MAGIC, iv, cipher.update(KEY_CHECK)]));
+    } catch (error) {
+      this.#remove(segment);
+      throw error;
+    }
+    return segment;
+  }
+
+  /** Calls stay in their segments until all of them are in the new one. */
+  #copyCalls(segment: Segment): void {
+    const entries = [...this.#entries.values()];
+    for (const { slot, call, text } of entries)
+      this.#encrypt(segment, [
+        openRecord(slot, call),
+        { kind: RECORD_KIND.text, slot, content: text ?? call.journalText() },
+      ]);
+    for (const entry of entries) {
+      const old = entry.segment;
       entry.segment = segment;
       segment.pending++;
-      old.pending--;
+      if (old !== undefined) this.#release(old);
     }
-    this.#writeAll();
-    if (old.pending === 0) this.#remove(old);
   }
 
   #endSegment(): void {
@@ -251,23 +272,21 @@ export class SettlementJournal {
     if (segment.pending === 0 && segment !== this.#segment) this.#remove(segment);
   }
 
+  /** A file that cannot be deleted is recovered after a restart, which changes nothing: its calls are settled. */
   #remove(segment: Segment): void {
-    this.#segments.delete(segment);
-    closeSync(segment.fd);
-    unlinkSync(segment.path);
-  }
-
-  #writeOpen(slot: number, call: JournaledCall): void {
-    const meta = Buffer.from(JSON.stringify(call.journalMeta()));
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(meta.length);
-    this.#write(RECORD_KIND.open, slot, Buffer.concat([length, meta, call.journalBody()]));
+    if (!this.#segments.delete(segment)) return;
+    try {
+      closeSync(segment.fd);
+      unlinkSync(segment.path);
+    } catch (error) {
+      this.#log.warn({ err: error }, 'a segment of the journal of settlements could not be deleted');
+    }
   }
 
   /** Writes a record at the end of this turn, or immediately if many are pending. */
-  #write(kind: number, slot: number, content: Buffer | string): void {
-    this.#unwrittenBytes += content.length;
-    if (this.#unwritten.push({ kind, slot, content }) === 1) setImmediate(() => this.#flush());
+  #write(record: JournalRecord<Buffer | string>): void {
+    this.#unwrittenBytes += record.content.length;
+    if (this.#unwritten.push(record) === 1) setImmediate(() => this.#flush());
     if (this.#unwrittenBytes > MAX_UNWRITTEN_BYTES) this.#flush();
   }
 
@@ -278,27 +297,60 @@ export class SettlementJournal {
     const segment = this.#segment;
     if (segment === undefined || records.length === 0) return;
     try {
-      segment.bytes += writeSync(segment.fd, segment.cipher.update(encodeRecords(records)));
+      this.#encrypt(segment, records);
     } catch (error) {
       this.#fail(error);
     }
   }
 
+  #encrypt(segment: Segment, records: readonly JournalRecord<Buffer | string>[]): void {
+    const bytes = segment.cipher.update(encodeRecords(records));
+    writeWhole(segment.fd, bytes);
+    segment.bytes += bytes.length;
+  }
+
   /** Shows other processes that this one is alive, and flushes written data to disk. */
   #beat(): void {
     const now = new Date();
-    for (const { fd } of this.#segments) {
-      futimesSync(fd, now, now);
-      fdatasync(fd, () => {});
-    }
+    for (const { fd } of this.#segments)
+      try {
+        futimesSync(fd, now, now);
+        fdatasync(fd, () => {});
+      } catch {
+        // On a file system that has become read-only; the next write fails as well and is logged.
+      }
   }
 
-  /** Calls continue without the journal, as they would on a full disk. */
+  /**
+   * Calls continue without the journal, as they would on a full disk, until writing succeeds again. What follows a
+   * failed write in its segment could not be read, so a new segment is started then.
+   */
   #fail(error: unknown): void {
-    this.#failed = true;
+    const failed = this.#segment;
     this.#segment = undefined;
-    this.#log.error({ err: error }, 'the journal of settlements cannot be written; a crash now would lose some');
+    if (failed?.pending === 0) this.#remove(failed);
+    const isNew = this.#retryAt === 0;
+    this.#retryAt = performance.now() + RETRY_MS;
+    if (isNew)
+      this.#log.error({ err: error }, 'the journal of settlements cannot be written; a crash now would lose some');
   }
+}
+
+/** @throws Error if not every byte was written: a nearly full disk takes only some of them */
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) {
+    const written = writeSync(fd, bytes, at);
+    if (written === 0) throw new Error('no byte was written');
+    at += written;
+  }
+}
+
+/** The record that starts a call. */
+function openRecord(slot: number, call: JournaledCall): JournalRecord {
+  const meta = Buffer.from(JSON.stringify(call.journalMeta()));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(meta.length);
+  return { kind: RECORD_KIND.open, slot, content: Buffer.concat([length, meta, call.journalBody()]) };
 }
 
 /** Kinds of records. */
