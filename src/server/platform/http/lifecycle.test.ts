@@ -26,6 +26,54 @@ describe('lifecycle', () => {
     return { answered, close: () => response.emit('close') };
   }
 
+  describe('clients that stop reading', () => {
+    const LARGE = Buffer.alloc(32 * 1024 * 1024);
+
+    it('lose their connections, whether their responses were sent at once or in parts', async () => {
+      const port = new PortLifecycle(50);
+      const { port: number } = await port.listen('127.0.0.1', 0);
+      const closed: string[] = [];
+      const ended = Promise.withResolvers<void>();
+      port.serve(({ url = '' }, response) => {
+        response.on('close', () => {
+          closed.push(`${url} ${response.writableFinished}`);
+          if (closed.length === 2) ended.resolve();
+        });
+        if (url === '/parts') response.write('a part');
+        response.end(LARGE);
+      });
+      const clients = ['/whole', '/parts'].map((path) =>
+        connect(number, '127.0.0.1')
+          .pause()
+          .setNoDelay()
+          .on('error', () => {})
+          .end(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`),
+      );
+      await ended.promise;
+      assert.deepEqual(closed.toSorted(), ['/parts false', '/whole false']);
+      for (const client of clients) client.destroy();
+      await port.close(0);
+    });
+
+    it('are told from slow ones, whose connections are kept as usual', async () => {
+      const port = new PortLifecycle(1_000);
+      const { port: number } = await port.listen('127.0.0.1', 0);
+      const finished = Promise.withResolvers<number | undefined>();
+      port.serve((request, response) => {
+        response.on('finish', () => setImmediate(() => finished.resolve(request.socket.timeout)));
+        response.end(LARGE);
+      });
+      const client = connect(number, '127.0.0.1').on('error', () => {});
+      client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+      for await (const chunk of client) {
+        if (chunk.length === 0) assert.fail();
+        if (client.bytesRead > LARGE.length) break;
+      }
+      assert.ok(Number(await finished.promise) > 60_000);
+      await port.close(0);
+    });
+  });
+
   describe('requests during startup', () => {
     const handedOver = (starting: RequestsDuringStart): (string | undefined)[] => {
       const urls: (string | undefined)[] = [];

@@ -18,6 +18,8 @@ const MAX_CONNECTIONS = 20_000;
  * `ConnectionLimits`. nginx keeps connections for 60 s, less than we do.
  */
 const TIMEOUTS = { requestTimeout: 2 * 3_600_000, keepAliveTimeout: 72_000, headersTimeout: 10_000 } as const;
+/** A client that takes no byte of a whole response for this long counts as disconnected; the bytes are in memory. */
+const WRITE_STALL_MS = 60_000;
 const SWEEP_INTERVAL_MS = 100;
 /** An event loop turn shorter than this had no events to process. */
 const QUIET_TURN_MS = 0.3;
@@ -40,7 +42,7 @@ export class PortLifecycle {
   /** Time of `performance.now()`; undefined: not draining. */
   #drainingSince: number | undefined;
 
-  constructor() {
+  constructor(writeStallMs = WRITE_STALL_MS) {
     const isDraining = () => this.#drainingSince !== undefined;
     class DrainingResponse extends ServerResponse {
       // Decided when the head is sent, so that it includes requests in flight when the drain started.
@@ -48,6 +50,14 @@ export class PortLifecycle {
         if (isDraining()) this.shouldKeepAlive = false;
         // Node accepts headers as the second or third argument.
         return super.writeHead(status, message as string | undefined, headers);
+      }
+
+      // The timer restarts with every byte that leaves, and Node replaces it once the response is finished.
+      override end(chunk?: unknown, encoding?: BufferEncoding | (() => void), callback?: () => void): this {
+        super.end(chunk, encoding as BufferEncoding, callback);
+        const { socket } = this;
+        if (socket === null || socket.writableLength > 0) this.setTimeout(writeStallMs, () => this.destroy());
+        return this;
       }
     }
     const classes = {
