@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-const INSTALL_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** The first, Debian's Chromium without a window, takes a fifth less CPU time. */
+const INSTALL_PATHS = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 
 /** Path of an installed Chromium; if undefined, tests that need it are skipped, except in CI. */
 export const chromiumPath = INSTALL_PATHS.find((path) => existsSync(path));
