@@ -156,4 +156,10 @@ test('the pace predicts when a window runs out, if before its refresh', () => {
   assert.equal(usagePace(window, 3, HOUR_MS / 60).runsOutAt, 0, 'one small call in the first minute is no pace');
   assert.equal(usagePace(window, 20, HOUR_MS / 60).runsOutAt, 0, 'a burst in the first minute is no pace');
   assert.equal(usagePace(window, 40, HOUR_MS).runsOutAt, 10 * HOUR_MS, 'much at once lasts for hours all the same');
+  const halfHour = { ...window, endsAt: DAY / 48 };
+  assert.equal(
+    usagePace(halfHour, 50, HOUR_MS / 60).runsOutAt,
+    0,
+    'half an hour before the refresh, a burst is no pace',
+  );
 });

@@ -294,13 +294,15 @@ interface UsagePace {
 
 /**
  * The pace is averaged over at least this share of a window, six hours of a day: a burst of calls at its start is not
- * yet a pace.
+ * yet a pace. Shorter windows, such as the first day of a plan bought in the evening, use {@link MIN_PACE_MS}.
  */
 const MIN_PACE_SHARE = 1 / 4;
+const MIN_PACE_MS = HOUR_MS;
 
 /** The rate at which a window is used, averaged since its start. */
 export function usagePace(window: Window, used: number, unixMs: number): UsagePace {
-  const elapsed = Math.max((window.endsAt - window.startsAt) * MIN_PACE_SHARE, unixMs - window.startsAt);
+  const length = window.endsAt - window.startsAt;
+  const elapsed = Math.max(length * MIN_PACE_SHARE, MIN_PACE_MS, unixMs - window.startsAt);
   const perMs = used / elapsed;
   const left = Math.max(0, window.limit - used);
   const runsOutAt = left === 0 ? unixMs : perMs === 0 ? Number.POSITIVE_INFINITY : unixMs + left / perMs;
