@@ -165,7 +165,9 @@ export const VideoRow = Type.Object({
   }),
   fail_reason: Type.String({ description: "The vendor's own message." }),
   error_code: Type.String({ description: "The vendor's own code, where it has one." }),
-  quota: Type.Integer(),
+  quota: Type.Integer({
+    description: 'What was charged; what is reserved while it runs, and what was returned if it failed.',
+  }),
   imported: Type.Boolean({
     description:
       'It ended in the program this account was imported from: `quota` was charged there and is in no ledger here.',

@@ -58,6 +58,9 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.equal(sumOfReceipt(receipt.lines), receipt.charged);
       assert.equal(receipt.refunded, receipt.reserved - receipt.charged);
       assert.equal(receipt.ledger.length, 2);
+      // The list of videos shows the same amount as the receipt.
+      const videos = await service.operator.requestData<{ task_id: string; quota: number }[]>('GET', '/api/videos');
+      assert.equal(videos.find(({ task_id }) => task_id === receipt.ref)?.quota, receipt.charged);
     });
 
   it('never charges more than was reserved', async () => {

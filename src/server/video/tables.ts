@@ -41,7 +41,7 @@ export interface VideoTables extends ReconciliationTables, QueueTables {
     progress: number;
     /** Number of the submit attempt, including failovers. Only the latest attempt may change the task. */
     attempt: number;
-    /** Reserved quota. */
+    /** Reserved quota; of a finished video, the charged quota. */
     price: number;
     /** JSON of the price and the facts it was applied to; empty for tasks older than this column. */
     pricing: string;

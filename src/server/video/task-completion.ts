@@ -99,10 +99,14 @@ export class TaskCompletion {
   #write(task: EndingTask, change: TaskChange, options: FailOptions): Promise<boolean> {
     const { database, store, quota, notifier, events, artifacts, clock, faultPoint, vendors } = this.#dependencies;
     return database.transaction(async (trx) => {
-      if (!(await store.applyChange(trx, task, change, clock.now()))) return false;
-      if (change.status === 'SUCCESS') {
+      const charge =
+        change.status === 'SUCCESS'
+          ? toTaskCharge(task, () => vendors.get(task.vendor).billedFacts?.(JSON.parse(change.data)))
+          : undefined;
+      const applied = charge === undefined ? change : { ...change, charged: charge.quota };
+      if (!(await store.applyChange(trx, task, applied, clock.now()))) return false;
+      if (charge !== undefined) {
         faultPoint('before-settle');
-        const charge = toTaskCharge(task, () => vendors.get(task.vendor).billedFacts?.(JSON.parse(change.data)));
         const detail = toTaskDetail(task, change, charge.terms, clock.now());
         await quota.settle(trx, task.id, charge.quota, undefined, detail);
         await artifacts.enqueue(trx, task);

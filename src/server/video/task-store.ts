@@ -28,6 +28,8 @@ export interface TaskChange {
   readonly data: string;
   readonly handle?: string;
   readonly artifact?: string;
+  /** The charged quota; set with SUCCESS. */
+  readonly charged?: number;
   /** Set with FAILURE; ill-formed Unicode in it is replaced. */
   readonly failure?: Failure;
   /** Applies only while the task waits for a slot: a start that comes first wins. */
@@ -139,6 +141,7 @@ export class TaskStore {
         // Kysely omits undefined values.
         handle: change.handle,
         artifact: change.artifact,
+        price: change.charged,
         fail_reason: toStorableText(change.failure?.message),
         error_code: toStorableText(change.failure?.code),
         fail_cause: change.failure?.cause,
