@@ -138,30 +138,32 @@ const REFERENCE_TEXTS: Readonly<Record<Locale, ReferenceTexts>> = {
 const videoSamples = (baseUrl: string): Readonly<Record<string, string>> => ({
   curl: `videos=${baseUrl}/v1/videos
 auth='Authorization: Bearer YOUR_API_KEY'
-id=$(curl -fsS "$videos" -H "$auth" -H 'Content-Type: application/json' \\
-  -d '{"model": "kling-v3", "prompt": "A paper boat drifts down a rainy street", "seconds": "5"}' | jq -r .id)
-status=queued
-until [ "$status" = completed ] || [ "$status" = failed ]; do
-  status=$(curl -fsS "$videos/$id?wait=60" -H "$auth" | jq -r .status)
+video=$(curl -sS "$videos" -H "$auth" -H 'Content-Type: application/json' \\
+  -d '{"model": "kling-v3", "prompt": "A paper boat drifts down a rainy street", "seconds": "5"}')
+id=$(jq -r .id <<< "$video")
+while jq -e '.status and .status != "completed" and .status != "failed"' <<< "$video" > /dev/null; do
+  video=$(curl -sS "$videos/$id?wait=60" -H "$auth")
 done
-if [ "$status" = completed ]; then curl -fsS "$videos/$id/content" -H "$auth" -o video.mp4
-else curl -sS "$videos/$id" -H "$auth" | jq -r .error.message; fi`,
+if jq -e '.status == "completed"' <<< "$video" > /dev/null
+then curl -sS "$videos/$id/content" -H "$auth" -o video.mp4
+else jq -r .error.message <<< "$video"; fi`,
   Python: `import requests  # pip install requests
 
 session = requests.Session()
 session.headers["Authorization"] = "Bearer YOUR_API_KEY"
 videos = "${baseUrl}/v1/videos"
 
-response = session.post(videos, json={
-    "model": "kling-v3", "prompt": "A paper boat drifts down a rainy street", "seconds": "5",
-})
-if not response.ok:
-    raise SystemExit(response.json()["message"])
-video = response.json()
-while video["status"] not in ("completed", "failed"):
-    video = session.get(f"{videos}/{video['id']}?wait=60").json()
-if video["status"] == "failed":
+def read(response):
+    video = response.json()
+    if response.ok and video["status"] != "failed":
+        return video
     raise SystemExit(video["error"]["message"])
+
+video = read(session.post(videos, json={
+    "model": "kling-v3", "prompt": "A paper boat drifts down a rainy street", "seconds": "5",
+}))
+while video["status"] != "completed":
+    video = read(session.get(f"{videos}/{video['id']}?wait=60"))
 with open("video.mp4", "wb") as file:
     file.write(session.get(f"{videos}/{video['id']}/content").content)`,
   'Node.js': `import { writeFile } from 'node:fs/promises';
@@ -169,13 +171,15 @@ with open("video.mp4", "wb") as file:
 const videos = '${baseUrl}/v1/videos';
 const headers = { Authorization: 'Bearer YOUR_API_KEY', 'Content-Type': 'application/json' };
 const body = JSON.stringify({ model: 'kling-v3', prompt: 'A paper boat drifts down a rainy street', seconds: '5' });
-const response = await fetch(videos, { method: 'POST', headers, body });
-let video = await response.json();
-if (!response.ok) throw new Error(video.message);
-while (video.status !== 'completed' && video.status !== 'failed') {
-  video = await (await fetch(\`\${videos}/\${video.id}?wait=60\`, { headers })).json();
+const read = async (response) => {
+  const video = await response.json();
+  if (response.ok && video.status !== 'failed') return video;
+  throw new Error(video.error.message);
+};
+let video = await read(await fetch(videos, { method: 'POST', headers, body }));
+while (video.status !== 'completed') {
+  video = await read(await fetch(\`\${videos}/\${video.id}?wait=60\`, { headers }));
 }
-if (video.status === 'failed') throw new Error(video.error.message);
 const file = await fetch(\`\${videos}/\${video.id}/content\`, { headers });
 await writeFile('video.mp4', Buffer.from(await file.arrayBuffer()));`,
 });

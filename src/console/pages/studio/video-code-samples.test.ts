@@ -11,12 +11,12 @@ test('the Python sample uses Python literals for JSON values, and leaves texts u
   assert.match(text, /"prompt": "true \\"story\\""/);
 });
 
-const runNodeSample = async (context: TestContext, answers: readonly object[]): Promise<string[]> => {
+const runNodeSample = async (context: TestContext, answers: readonly object[], ok = true): Promise<string[]> => {
   const calls: string[] = [];
   const left = [...answers];
   context.mock.method(globalThis, 'fetch', (url: string, init: { method?: string; body?: string }) => {
     calls.push(`${init.method ?? 'GET'} ${url}`);
-    return Promise.resolve({ json: () => left.shift(), arrayBuffer: () => new ArrayBuffer(0) });
+    return Promise.resolve({ ok, json: () => left.shift(), arrayBuffer: () => new ArrayBuffer(0) });
   });
   // The last line writes a file; everything before it runs as shown.
   const lines = videoCodeSamples(BODY, 'https://gate.example')['Node.js'].split('\n').slice(1, -1);
@@ -42,13 +42,33 @@ test('the Node sample ends with the reason of a failure instead of a file', asyn
   await assert.rejects(runNodeSample(context, [failed]), /The prompt was refused/);
 });
 
-test('the curl sample runs in a shell: it waits, and saves the file of a finished video only', () => {
+test('the Node sample ends with the reason of a rejected request', async (context) => {
+  const rejected = { error: { message: 'Not enough credits.' } };
+  await assert.rejects(runNodeSample(context, [rejected], false), /Not enough credits/);
+});
+
+test('the curl sample runs in a shell: it waits, saves the file of a finished video only, and ends with an error', () => {
   const sample = videoCodeSamples({ ...BODY, prompt: "it's" }, 'https://gate.example').curl;
-  const fake = (last: string): string =>
-    `curl() { case "$*" in *content*) echo saved;; *wait*) echo '{"status":"${last}"}';; *-d*) echo '{"id":"v1"}';; *) echo '{"error":{"message":"refused"}}';; esac; }\n` +
-    `jq() { read -r line; node -e 'const v = JSON.parse(process.argv[1]); console.log(process.argv[2].split(".").slice(1).reduce((o, k) => o[k], v))' "$line" "$2"; }\n`;
-  const run = (last: string): string => execFileSync('bash', ['-c', fake(last) + sample], { encoding: 'utf8' }).trim();
-  assert.deepEqual([run('completed'), run('failed')], ['saved', 'refused']);
+  const fakeCurl = (submitted: string, ended: string): string =>
+    `curl() { case "$*" in *content*) echo saved;; *wait*) echo '${ended}';; *) echo '${submitted}';; esac; }`;
+  // The filters of the sample in JavaScript, because jq may be missing.
+  const fakeJq = `jq() { node -e '
+    const [filter, video] = [process.argv.at(-1), JSON.parse(require("node:fs").readFileSync(0))];
+    const expression = filter.replaceAll(/(?<!\\w)\\./g, "video?.").replaceAll(" and ", " && ");
+    const value = new Function("video", "return " + expression)(video);
+    console.log(value ?? null);
+    process.exitCode = value ? 0 : 1;
+  ' -- "$@"; }`;
+  const run = (submitted: object, ended: object): string => {
+    const fakes = [fakeCurl(JSON.stringify(submitted), JSON.stringify(ended)), fakeJq];
+    return execFileSync('bash', ['-c', [...fakes, sample].join('\n')], { encoding: 'utf8', timeout: 60_000 }).trim();
+  };
+  const queued = { id: 'v1', status: 'queued' };
+  const error = { message: 'refused' };
+  assert.equal(run(queued, { id: 'v1', status: 'completed' }), 'saved');
+  assert.equal(run(queued, { id: 'v1', status: 'failed', error }), 'refused');
+  assert.equal(run({ error }, {}), 'refused', 'a rejected request');
+  assert.equal(run(queued, { error }), 'refused', 'a rejected poll');
 });
 
 test('the command names inputs with their roles, and the video it edits', () => {
