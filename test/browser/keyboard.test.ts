@@ -118,7 +118,7 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
   });
 
   it('creates an API key, finds the setup of a client and learns of the first call', async () => {
-    const { account, connect } = STRINGS.en;
+    const { account, app, connect } = STRINGS.en;
     const page = await signInByKeyboard('walker', PASSWORD);
     await goTo(page, STRINGS.en.app.pages.apiKeys, '**/account/tokens');
     const make = page.getByRole('button', { name: account.apiKeys.make });
@@ -130,6 +130,7 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
     await hear(page, connect.copyNow);
     const key = /sk-[\w-]+/.exec((await dialog.getByRole('alert').textContent()) ?? '')?.[0] ?? '';
     assert.notEqual(key, '');
+    await dialog.getByRole('button', { name: app.copy }).and(page.locator(':focus')).waitFor();
     const tabs = dialog.getByRole('tablist', { name: connect.client });
     await tabTo(page, tabs.getByRole('tab', { selected: true }));
     await page.keyboard.press('ArrowDown');

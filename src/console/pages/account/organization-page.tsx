@@ -323,7 +323,7 @@ function Invitations({ organization }: OfOrganization) {
         <OneTimeSecretDialog title={t('linkTitle')} onClose={() => setLink(undefined)}>
           <Stack>
             <Text size="sm">{t('linkText')}</Text>
-            <CopyField text={link} />
+            <CopyField text={link} focused />
           </Stack>
         </OneTimeSecretDialog>
       )}

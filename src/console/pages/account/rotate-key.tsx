@@ -40,7 +40,7 @@ export function RotateKeyDialog({ apiKey, onClose }: RotateKeyDialogProps) {
           <Text size="sm">
             {end === null ? t('apiKeys.rotate.doneNow') : t('apiKeys.rotate.done', { at: formatDeadline(end) })}
           </Text>
-          <CopyField text={rotate.data.key} />
+          <CopyField text={rotate.data.key} focused />
           <Group justify="flex-end">
             <Button onClick={onClose}>{t('apiKeys.done')}</Button>
           </Group>

@@ -369,7 +369,7 @@ function ManagementTokenSection() {
           <Alert color="yellow" title={t('security.accessTitle')}>
             {t('security.accessOnce', { header: status?.api_user_header, id: self?.id })}
           </Alert>
-          <CopyField text={token} />
+          <CopyField text={token} focused />
         </Stack>
       )}
     </SettingsSection>

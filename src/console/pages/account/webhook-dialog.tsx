@@ -40,7 +40,7 @@ export function WebhookSecretDialog({ secret, onClose }: { readonly secret: stri
         <Alert color="yellow" variant="light">
           {t('webhooks.secretText')}
         </Alert>
-        <CopyField text={secret} />
+        <CopyField text={secret} focused />
         <Button onClick={onClose}>{t('apiKeys.done')}</Button>
       </Stack>
     </OneTimeSecretDialog>

@@ -34,7 +34,7 @@ export default function ShareDialog({ taskId, onClose }: { readonly taskId: stri
     return (
       <Dialog title={t('share.made')} onClose={onClose}>
         <div role="status">
-          <CopyField text={save.data} label={t('share.copy')} />
+          <CopyField text={save.data} label={t('share.copy')} focused />
         </div>
       </Dialog>
     );

@@ -55,7 +55,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
         <Alert color="gray">{t('connect.keyHidden')}</Alert>
       ) : (
         <Alert color="yellow" variant="light" title={t('connect.copyNow')}>
-          <CopyField text={apiKey} />
+          <CopyField text={apiKey} focused />
         </Alert>
       )}
       <NativeSelect
@@ -68,7 +68,13 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
           items: clientsOf(group).map(({ id, title }) => ({ value: id, label: title })),
         }))}
       />
-      <Tabs value={clientId} onChange={select} orientation="vertical" keepMounted={false}>
+      <Tabs
+        value={clientId}
+        onChange={select}
+        orientation="vertical"
+        keepMounted={false}
+        styles={{ tabLabel: { textAlign: 'start' } }}
+      >
         <Tabs.List visibleFrom="sm" aria-label={t('connect.client')}>
           {GROUPS.map((group) => (
             <Fragment key={group}>

@@ -382,7 +382,7 @@ function OneTimeClientSecret({ clientId, secret, onClose }: OneTimeSecretProps) 
       <Text size="sm" fw={600} mb={-8}>
         client_secret
       </Text>
-      <CopyField text={secret} />
+      <CopyField text={secret} focused />
       <Button onClick={onClose}>{t('deviceClients.copied')}</Button>
     </Stack>
   );

@@ -269,7 +269,7 @@ function ResetLinkDialog({ user, onClose }: { readonly user: User; readonly onCl
           <Text size="sm">
             {t('users.resetLinkMade', { name: user.username, time: formatDeadline(create.data.expires_at) })}
           </Text>
-          <CopyField text={create.data.url} />
+          <CopyField text={create.data.url} focused />
           <Group justify="flex-end">
             <Button onClick={onClose}>{t('app:close')}</Button>
           </Group>
