@@ -7,8 +7,9 @@ import type { Static } from 'typebox';
 import { adminListLogins, type LoginAttempt, listLogins, type Session } from '../../contract/accounts.ts';
 import { defined } from '../../contract/objects.ts';
 import { callApi } from '../data/api-client.ts';
-import { formatDateTime, formatNames } from '../data/format-values.ts';
+import { formatDateTime } from '../data/format-values.ts';
 import { type Column, DataTable } from './data-table.tsx';
+import { describeBrowser } from './describe-browser.ts';
 import { ErrorAlert } from './error-alert.tsx';
 import { useListFilters } from './list/use-list-filters.ts';
 import { RelativeTime } from './relative-time.tsx';
@@ -104,29 +105,6 @@ function Outcome({ attempt, t }: { readonly attempt: LoginAttempt; readonly t: T
       {twoStep ? <Badge color="gray">{t('loginHistory.twoStep')}</Badge> : null}
     </Group>
   );
-}
-
-const BROWSERS = [
-  [/Edg\//, 'Edge'],
-  [/OPR\//, 'Opera'],
-  [/Firefox\//, 'Firefox'],
-  [/Chrome\//, 'Chrome'],
-  [/Safari\//, 'Safari'],
-] as const;
-const SYSTEMS = [
-  [/iPhone|iPad/, 'iOS'],
-  [/Android/, 'Android'],
-  [/Windows/, 'Windows'],
-  [/Mac OS X/, 'macOS'],
-  [/Linux/, 'Linux'],
-] as const;
-
-/** "Firefox, Linux": a short name users recognize; the full user agent is shown on hover. */
-function describeBrowser(userAgent: string): string {
-  const find = (names: readonly (readonly [RegExp, string])[]) =>
-    names.find(([pattern]) => pattern.test(userAgent))?.[1];
-  const known = [find(BROWSERS), find(SYSTEMS)].filter((each) => each !== undefined);
-  return known.length === 0 ? userAgent.slice(0, 40) || '–' : formatNames(known);
 }
 
 interface SessionRowProps {

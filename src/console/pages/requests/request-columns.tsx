@@ -2,6 +2,7 @@ import { Badge, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { type Column, useMemberColumn } from '../../components/data-table.tsx';
+import { describeBrowser } from '../../components/describe-browser.ts';
 import { OwnerLink, RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
 import { useChannelNames, useUserNames } from '../../data/admin.ts';
 import { formatCount, formatDateTime, formatMilliseconds, formatNames } from '../../data/format-values.ts';
@@ -116,7 +117,7 @@ function KeyCell({ row }: { readonly row: RequestEntry }) {
         {row.token_id === 0 ? t('console') : row.token_name || `#${row.token_id}`}
       </Text>
       <Text size="xs" c="dimmed" truncate maw={150} title={row.client}>
-        {row.client}
+        {row.client.startsWith('Mozilla/') ? describeBrowser(row.client) : row.client}
       </Text>
     </>
   );
