@@ -184,6 +184,7 @@ interface CredentialFieldsProps {
 function CredentialFields({ vendor, draft, isNew, onChange }: CredentialFieldsProps) {
   const { t } = useTranslation('admin-channels');
   const schemeLabel = useSchemeLabel();
+  const fieldLabel = useCredentialLabel();
   const required = isNew || !keepsStoredCredentials(draft, vendor);
   const scheme = credentialSchemeOf(draft, vendor);
   return (
@@ -213,7 +214,9 @@ function CredentialFields({ vendor, draft, isNew, onChange }: CredentialFieldsPr
         {isNew && fitsOnLines(scheme) ? (
           <Textarea
             label={t('credentials.more')}
-            description={t('credentials.moreHint', { fields: scheme.fields.map(({ name }) => name).join('|') })}
+            description={t('credentials.moreHint', {
+              fields: scheme.fields.map(({ name }) => fieldLabel(name)).join(' | '),
+            })}
             autosize
             maxRows={8}
             autoComplete="off"
@@ -225,6 +228,12 @@ function CredentialFields({ vendor, draft, isNew, onChange }: CredentialFieldsPr
       </Stack>
     </Fieldset>
   );
+}
+
+/** The name of a credential's field, as in the vendors' own consoles; an unknown one stays unchanged. */
+export function useCredentialLabel(): (name: string) => string {
+  const { t } = useTranslation('admin-channels');
+  return (name) => t(`credentials.fields.${name}` as 'credentials.fields.api_key', { defaultValue: name });
 }
 
 /** Common name of a set of credentials, derived from its field names; falls back to the field names. */
@@ -249,9 +258,7 @@ interface CredentialInputProps {
 /** One field of a credential; stored values are never shown. */
 export function CredentialFieldInput({ name, kind, required, value, onChange }: CredentialInputProps) {
   const { t } = useTranslation('admin-channels');
-  // The vendors' own field names, as shown in the vendors' consoles; unknown names stay unchanged.
-  const label = t(`credentials.fields.${name}` as 'credentials.fields.api_key', { defaultValue: name });
-  const shared = { label, required, value } as const;
+  const shared = { label: useCredentialLabel()(name), required, value } as const;
   if (kind === 'json') {
     return (
       <Textarea

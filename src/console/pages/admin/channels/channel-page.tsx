@@ -1,4 +1,4 @@
-import { Anchor, Badge, Card, Code, Group, List, Select, SimpleGrid, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Badge, Card, Group, List, Select, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import { IconExternalLink } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -31,7 +31,7 @@ import {
 import { callApi } from '../../../data/api-client.ts';
 import { formatColon, formatNames } from '../../../data/format-values.ts';
 import { currentLanguage } from '../../../strings/language.ts';
-import { ChannelForm } from './channel-form.tsx';
+import { ChannelForm, useCredentialLabel } from './channel-form.tsx';
 import {
   type ChannelFormValues,
   keepsStoredCredentials,
@@ -127,6 +127,7 @@ interface SummaryPanelProps {
 
 function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
   const { t } = useTranslation('admin-channels');
+  const fieldLabel = useCredentialLabel();
   const { test } = useSearch({ strict: false }) as { readonly test?: unknown };
   return (
     <Panel title={t('channels.atAGlance')}>
@@ -150,10 +151,8 @@ function SummaryPanel({ channel, vendor }: SummaryPanelProps) {
           ],
           [
             t('channels.keysOnFile'),
-            <Code key="keys">
-              {formatNames(channel.credential_keys) || '–'}
-              {channel.credential_list.length > 1 ? ` × ${channel.credential_list.length}` : ''}
-            </Code>,
+            (formatNames(channel.credential_keys.map(fieldLabel)) || '–') +
+              (channel.credential_list.length > 1 ? ` × ${channel.credential_list.length}` : ''),
           ],
           [t('channels.changed'), <RelativeTime key="changed" at={channel.updated_time} />],
         ]}

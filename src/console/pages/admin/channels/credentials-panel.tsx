@@ -13,7 +13,7 @@ import { useToasts } from '../../../components/toasts.tsx';
 import { type ChannelDetail, useInvalidateQueries, type Vendor } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatLabelled } from '../../../data/format-values.ts';
-import { CredentialFieldInput } from './channel-form.tsx';
+import { CredentialFieldInput, useCredentialLabel } from './channel-form.tsx';
 import {
   type Credential,
   CredentialLineError,
@@ -154,6 +154,7 @@ function AddCredentials({ channel, vendor, change }: AddCredentialsProps) {
   const { t } = useTranslation(['admin-channels', 'app']);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
+  const fieldLabel = useCredentialLabel();
   const scheme = schemeOfKeys(channel.credential_keys, vendor);
   const onLines = fitsOnLines(scheme);
   const [lines, setLines] = useState('');
@@ -174,7 +175,9 @@ function AddCredentials({ channel, vendor, change }: AddCredentialsProps) {
       {onLines ? (
         <Textarea
           label={t('credentials.more')}
-          description={t('credentials.moreHint', { fields: scheme.fields.map(({ name }) => name).join('|') })}
+          description={t('credentials.moreHint', {
+            fields: scheme.fields.map(({ name }) => fieldLabel(name)).join(' | '),
+          })}
           autosize
           minRows={2}
           maxRows={8}
