@@ -118,7 +118,9 @@ describe('regressions of the console, in Chromium', {
     assert.equal(await ofName('validationMessage'), words.required);
     await name.fill('A B');
     await dialog.getByRole('button', { name: STRINGS['zh-cn'].admin.users.make }).click();
-    assert.equal(await ofName('validationMessage'), words.format);
+    // With the rule of the field.
+    const { usernameHint } = STRINGS['zh-cn'].admin.users;
+    assert.equal(await ofName('validationMessage'), `${words.format} ${usernameHint}`);
     await name.fill('right');
     assert.equal(await ofName('validity.valid'), true);
     await page.evaluate(`localStorage.setItem('reelgate.language', 'en')`);

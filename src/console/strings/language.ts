@@ -77,14 +77,17 @@ export function translateValidationMessages(): void {
     );
 }
 
+/** The rule a value breaks; that of a format is in the description of the field. */
 function messageFor(field: Field): string {
   const { validity } = field;
   const limit = (name: string): string => field.getAttribute(name) ?? '';
   if (validity.valueMissing) return i18next.t('validation.required');
-  if (validity.typeMismatch) return i18next.t(field.type === 'email' ? 'validation.email' : 'validation.url');
+  if (validity.typeMismatch || field.type === 'url')
+    return i18next.t(field.type === 'email' ? 'validation.email' : 'validation.url');
   if (validity.tooShort) return i18next.t('validation.tooShort', { min: limit('minlength') });
   if (validity.tooLong) return i18next.t('validation.tooLong', { max: limit('maxlength') });
   if (validity.rangeUnderflow) return i18next.t('validation.min', { min: limit('min') });
   if (validity.rangeOverflow) return i18next.t('validation.max', { max: limit('max') });
-  return i18next.t('validation.format');
+  const rule = document.getElementById(field.getAttribute('aria-describedby')?.split(' ', 1)[0] ?? '');
+  return `${i18next.t('validation.format')} ${rule?.textContent ?? ''}`.trim();
 }

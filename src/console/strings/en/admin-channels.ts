@@ -202,7 +202,7 @@ export default {
     disableManyText: 'New calls are refused; videos in progress are finished.',
     search: 'Name',
     name: 'Name',
-    nameHint: 'As users call it.',
+    nameHint: 'As users call it: A–Z, a–z, 0–9 and . _ : @ / -',
     nameFixed: 'The name cannot be changed; create an alias instead.',
     kind: 'Kind',
     channels: 'Served by',

@@ -129,6 +129,7 @@ export default {
     autoCreateHint: 'For everyone who can sign in there. Otherwise people link it to an account they have.',
     domains: 'E-mail domains',
     domainsHint: 'Only verified addresses of these domains may sign in. Empty: all.',
+    idHint: 'a–z, 0–9 and -',
     plan: 'Plan',
     planHint: 'Code of the plan of the accounts it creates. Empty: that of all new accounts.',
     adminClaim: 'Claim of administrators',

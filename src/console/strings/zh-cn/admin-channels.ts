@@ -202,7 +202,7 @@ export default {
     disableManyText: '新的调用将被拒绝；进行中的视频会继续完成。',
     search: '名称',
     name: '名称',
-    nameHint: '用户调用时使用的名称。',
+    nameHint: '用户调用时使用的名称：A–Z、a–z、0–9 和 . _ : @ / -',
     nameFixed: '调用、价格和账目都以此名称为准，因此不可修改。需要其他名称时请添加别名。',
     kind: '类型',
     channels: '提供渠道',

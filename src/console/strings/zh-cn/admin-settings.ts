@@ -125,6 +125,7 @@ export default {
     autoCreateHint: '为所有通过该身份提供方登录的人创建账号；否则须先关联到已有账号。',
     domains: '邮箱域名',
     domainsHint: '仅允许这些域名下经过验证的邮箱登录。留空表示不限。',
+    idHint: 'a–z、0–9 和 -',
     plan: '套餐',
     planHint: '自动创建的账号所用套餐的代码。留空则与其他新账号相同。',
     adminClaim: '管理员声明（Claim）',

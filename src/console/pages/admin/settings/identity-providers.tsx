@@ -176,6 +176,8 @@ function ClientFields({ draft, isNew, onChange }: FieldsProps & { readonly isNew
         />
         <TextInput
           label={t('providers.id')}
+          description={t('providers.idHint')}
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
           required
           pattern="[a-z0-9][a-z0-9\-]{0,31}"
           value={draft.id}
