@@ -27,14 +27,17 @@ import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { RouteButton } from '../../components/route-link.tsx';
 import { callApi } from '../../data/api-client.ts';
 import { formatColon, formatDate, formatDeadline } from '../../data/format-values.ts';
 import {
   type CurrentPlan,
   currentPlanQuery,
+  isAdmin,
   type PurchasablePlan,
   purchasablePlansQuery,
   refetchPlanAndCredits,
+  useSelf,
 } from '../../data/self.ts';
 import { currentLanguage } from '../../strings/language.ts';
 
@@ -102,10 +105,13 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
             ))}
           </SimpleGrid>
         )}
-        <Text size="sm">
-          {t('plan.wallet') + formatColon()}
-          <CreditAmount value={current.wallet} fw={600} />
-        </Text>
+        <Group justify="space-between">
+          <Text size="sm">
+            {t('plan.wallet') + formatColon()}
+            <CreditAmount value={current.wallet} fw={600} />
+          </Text>
+          <GetCreditsButton />
+        </Group>
         {current.models.length === 0 ? null : (
           <Group gap={6}>
             <Text size="sm">{t('plan.models') + formatColon()}</Text>
@@ -132,6 +138,25 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
         )}
       </Stack>
     </SettingsSection>
+  );
+}
+
+/** Opens a ticket that requests credits; administrators change their balance themselves. */
+function GetCreditsButton() {
+  const { t } = useTranslation('costs');
+  const { data: self } = useSelf();
+  if (self === undefined) return null;
+  if (isAdmin(self.role))
+    return (
+      <RouteButton variant="default" to="/admin/users/$id" params={{ id: String(self.id) }}>
+        {t('plan.addCredits')}
+      </RouteButton>
+    );
+  const search = { category: 'billing', title: t('plan.creditsTitle'), content: t('plan.creditsText') };
+  return (
+    <RouteButton variant="default" to="/tickets/new" search={search}>
+      {t('plan.requestCredits')}
+    </RouteButton>
   );
 }
 
