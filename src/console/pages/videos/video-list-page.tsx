@@ -13,12 +13,13 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import {
   IconAlertTriangle,
   IconArrowBackUp,
   IconDownload,
   IconFileInfo,
+  IconFilter,
   IconMovie,
   IconSearch,
   IconShare,
@@ -44,7 +45,7 @@ import { HoverClip } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-values.ts';
 import { usableModelsQuery } from '../../data/self.ts';
 import { collectionsQuery, downloadVideo, type Video, videosQuery } from '../../data/videos.ts';
-import { useModelTitle } from '../studio/models.ts';
+import { modelTitle, useModelTitle } from '../studio/models.ts';
 import { StorageUsage } from './storage-usage.tsx';
 import { type Selection, useVideoSelection, VideoSelectionBar } from './video-selection.tsx';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
@@ -238,9 +239,20 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
   const { t } = useTranslation(['studio', 'library']);
   const { status, model, from, to, favourite } = search;
   const models = useQuery(usableModelsQuery);
+  // On phones the search alone is shown first: all filters would fill half of the screen.
+  const [open, { toggle }] = useDisclosure(status !== undefined || model !== undefined || (from ?? to) !== undefined);
   return (
-    <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search">
+    <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search" data-folded={open ? undefined : ''}>
       <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
+      <Button
+        hiddenFrom="xs"
+        variant="default"
+        leftSection={<IconFilter size={16} />}
+        onClick={toggle}
+        aria-expanded={open}
+      >
+        {t('library:filters')}
+      </Button>
       <Select
         label={t('library:filterStatus')}
         w={130}
@@ -256,7 +268,9 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
         placeholder={t('library:anyModel')}
         clearable
         searchable
-        data={(models.data ?? []).filter(({ kind }) => kind === 'video').map(({ id }) => id)}
+        data={(models.data ?? [])
+          .filter(({ kind }) => kind === 'video')
+          .map((each) => ({ value: each.id, label: modelTitle(each) }))}
         value={model ?? null}
         onChange={(value) => set({ model: value ?? undefined })}
       />

@@ -35,6 +35,7 @@ export default {
   storageUsed: '{{used}} of {{limit}} storage used.',
   storageDays_one: 'Videos are kept for {{count}} day.',
   storageDays_other: 'Videos are kept for {{count}} days.',
+  filters: 'Filters',
   filterStatus: 'Status',
   filterModel: 'Model',
   filterFrom: 'From',

@@ -37,6 +37,7 @@ export default {
   storageUsed: '已用空间 {{used}}，共 {{limit}}。',
   storageDays_one: '每个视频保留 {{count}} 天。',
   storageDays_other: '每个视频保留 {{count}} 天。',
+  filters: '筛选',
   filterStatus: '状态',
   filterModel: '模型',
   filterFrom: '从',
