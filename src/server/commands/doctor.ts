@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { CatalogStore } from '../channels/directory.ts';
 import { SmtpSender } from '../mail/mail-queue.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
@@ -78,8 +79,9 @@ async function examineDatabase(config: Config, outbound: OutboundClient): Promis
         subject: 'database',
         state: 'error',
         message: `There is no database at ${path}.`,
-        advice:
-          'Run this in the folder of the service, or set DATABASE_URL. The first start of the service creates it.',
+        advice: existsSync(join(dirname(path), 'quickstart.db'))
+          ? 'Set DATABASE_URL=sqlite:./data/quickstart.db to check the quickstart of this folder.'
+          : 'Run this in the folder of the service, or set DATABASE_URL. The first start of the service creates it.',
       },
     ];
   const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, { isCommand: true });
