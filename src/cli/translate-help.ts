@@ -57,7 +57,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'Show the space of the stored copies of your videos; needs a sign-in': '显示视频占用的存储空间；需要登录',
   'Create a link by which anyone who has it can watch a video; needs a sign-in':
     '创建分享链接，任何持有者都可观看；需要登录',
-  'how long the link works, such as 12h or 7d; default: as long as the video':
+  'how long the link works, such as 12h or 7d; default: until the video is deleted':
     '链接有效期，例如 12h 或 7d；默认与视频相同',
   'asked for before the video is shown; without a value it is read from the terminal':
     '观看前须输入的密码；不写值则从终端读取',
@@ -212,7 +212,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'Reply to a ticket; a resolved one is reopened': '回复工单；已解决的会重新打开',
   '- reads it from standard input': '- 表示从标准输入读取',
   'Close a ticket': '关闭工单',
-  'Where events are delivered; asks for your password': '事件推送目标；需要密码',
+  'URLs that receive events; asks for your password': '事件推送目标；需要密码',
   'List the webhooks': '列出 Webhook',
   'Add a webhook; its signing secret is shown only now': '添加 Webhook；签名密钥仅此一次显示',
   'only this type of event; repeatable': '只推送此类事件；可重复',

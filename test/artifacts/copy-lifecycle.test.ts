@@ -271,7 +271,7 @@ describe('copies of finished videos', () => {
         clock.advance(minutes * 60_000);
         await artifacts.removeEnded();
       }
-      assert.deepEqual([(await left())[0]?.tries, fixture.notices], [3, ['Removed videos still use space']]);
+      assert.deepEqual([(await left())[0]?.tries, fixture.notices], [3, ['Deleted videos still use space']]);
       await rm(path, { recursive: true });
       clock.advance(30 * 60_000);
       await artifacts.removeEnded();

@@ -380,7 +380,7 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
 
 const toResult = ({ error, judged }: ReconciledAccountInfo): string => {
   if (error !== '') return `not read: ${error}`;
-  if (judged === null) return 'not enough readings';
+  if (judged === null) return 'not enough data yet';
   return judged.unexplained_units === 0 ? 'agrees' : `${judged.unexplained_units} not explained`;
 };
 

@@ -15,7 +15,7 @@ import {
 } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
-const WAITING_FOR_TEXTS = { staff: 'the operators', user: 'you', nobody: '' } as const;
+const WAITING_FOR_TEXTS = { staff: 'support', user: 'you', nobody: '' } as const;
 
 /** `reelgate tickets …` */
 export function addTicketCommands(program: Command, run: RunCommand): void {
@@ -125,7 +125,7 @@ function formatTicket({ content, replies, ...ticket }: TicketWithReplies): Rende
     joinTexts([joinTexts([who, dateTime(time)], ', '), text], '\n');
   const entries = [
     entry('You', ticket.created_time, content),
-    ...replies.map((reply) => entry(reply.by_staff ? 'Operators' : 'You', reply.created_time, reply.content)),
+    ...replies.map((reply) => entry(reply.by_staff ? 'Support' : 'You', reply.created_time, reply.content)),
   ];
   return joinTexts([facts, ...entries], '\n\n');
 }

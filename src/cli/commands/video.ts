@@ -406,7 +406,7 @@ function addShareCommands(video: Command, run: RunCommand): void {
     .argument('<id>', 'the task id of a finished video')
     .option(
       '--expires <period>',
-      'how long the link works, such as 12h or 7d; default: as long as the video',
+      'how long the link works, such as 12h or 7d; default: until the video is deleted',
       parsePeriod,
     )
     .option(

@@ -20,7 +20,7 @@ interface CreateOptions {
 export function addWebhookCommands(program: Command, run: RunCommand): void {
   const webhooks = program
     .command('webhooks')
-    .description('Where events are delivered; asks for your password')
+    .description('URLs that receive events; asks for your password')
     .addHelpText(
       'after',
       `

@@ -266,7 +266,7 @@ const TEXTS: Readonly<Record<SpaceShortage, { readonly title: Bilingual; readonl
     },
   },
   unremovable: {
-    title: { en: 'Removed videos still use space', 'zh-CN': '已移除的视频仍占用空间' },
+    title: { en: 'Deleted videos still use space', 'zh-CN': '已删除的视频仍占用空间' },
     content: {
       en: 'Files of removed or expired videos cannot be deleted. They are no longer served, but use space (and cost money in a bucket), and new videos are not stored once the space is used up. Check that the service may delete them (s3:DeleteObject, or write access to ARTIFACTS_DIR); it retries by itself. See docs/artifacts.md.',
       'zh-CN':

@@ -67,7 +67,7 @@ function toEndNotice(batch: BatchRow) {
     userId: batch.user_id,
     topic: 'batch.ended',
     type: 'system',
-    title: { en: `Batch ${ENDS_EN[status]}`, 'zh-CN': `批处理${ENDS_ZH_CN[status]}` },
+    title: { en: `Batch ${ENDS_EN[status]}`, 'zh-CN': `批量任务${ENDS_ZH_CN[status]}` },
     content: {
       en:
         status === 'failed'

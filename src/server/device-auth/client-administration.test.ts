@@ -186,7 +186,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       (await told(bea)).map(({ content, target_url }) => [content, target_url]),
       [
         [
-          'An administrator removed the client Short-lived, which ended these sign-ins: Short-lived (“One”), Short-lived, Short-lived (“Three”), Short-lived (“Four”), Short-lived (“Five”) and 2 more. Its tokens no longer work. If you did not expect this, ask the administrator.',
+          'An administrator deleted the client Short-lived, which ended these sign-ins: Short-lived (“One”), Short-lived, Short-lived (“Three”), Short-lived (“Four”), Short-lived (“Five”) and 2 more. Its tokens no longer work. If you did not expect this, ask the administrator.',
           '/account/devices',
         ],
       ],

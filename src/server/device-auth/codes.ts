@@ -535,9 +535,9 @@ export function endedNotice(userId: number, devices: readonly Device[], removedC
     en:
       removedClient === undefined
         ? 'An administrator ended this sign-in'
-        : `An administrator removed the client ${removedClient}, which ended these sign-ins`,
+        : `An administrator deleted the client ${removedClient}, which ended these sign-ins`,
     'zh-CN':
-      removedClient === undefined ? '管理员已结束以下登录' : `管理员已移除客户端 ${removedClient}，以下登录随之结束`,
+      removedClient === undefined ? '管理员已结束以下登录' : `管理员已删除客户端 ${removedClient}，以下登录随之结束`,
   };
   return {
     userId,

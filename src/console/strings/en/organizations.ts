@@ -68,6 +68,7 @@ export default {
     lead: 'Teams with a shared balance: their owners, members, plans and costs.',
     search: 'Name or short name',
     emptyTitle: 'No organizations',
+    emptyText: 'Users create organizations themselves, under Organizations in their account.',
     name: 'Name',
     slug: 'Short name',
     owners: 'Owners',

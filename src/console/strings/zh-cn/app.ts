@@ -74,7 +74,7 @@ export default {
     playground: '体验',
     videos: '视频',
     files: '文件',
-    batches: '批处理',
+    batches: '批量任务',
     overview: '用量',
     requests: '请求记录',
     costs: '费用',

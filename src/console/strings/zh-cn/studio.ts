@@ -215,7 +215,7 @@ export default {
     SUBMITTED: '排队中',
     QUEUED: '排队中',
     IN_PROGRESS: '生成中',
-    SUCCESS: '完成',
+    SUCCESS: '已完成',
     FAILURE: '失败',
     UNKNOWN: '查询中',
   },

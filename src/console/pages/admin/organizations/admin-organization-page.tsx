@@ -287,7 +287,11 @@ export function OrganizationListPage() {
         query={organizations}
         filters={filters}
         rowKey={({ id }) => id}
-        emptyState={<EmptyState icon={<IconUsersGroup size={28} />} title={t('admin.emptyTitle')} />}
+        emptyState={
+          <EmptyState icon={<IconUsersGroup size={28} />} title={t('admin.emptyTitle')}>
+            {t('admin.emptyText')}
+          </EmptyState>
+        }
         columns={[
           { label: t('admin.name'), cell: (organization) => <Name organization={organization} /> },
           { label: t('admin.owners'), cell: ({ owners }) => formatNames(owners) || '–' },
