@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,6 +58,10 @@ describe('reelgate doctor', () => {
   it('distinguishes a missing database, a wrong key, and a mail server and a base URL that lead nowhere', async () => {
     const missing = await run({ DATABASE_URL: `sqlite:${join(folder, 'none.db')}` });
     assert.deepEqual([missing.states.database, missing.code], ['error', 1]);
+    assert.doesNotMatch(missing.text, /quickstart/);
+    writeFileSync(join(folder, 'quickstart.db'), '');
+    const introduced = await run({ DATABASE_URL: `sqlite:${join(folder, 'none.db')}` });
+    assert.match(introduced.text, /Set DATABASE_URL=sqlite:\.\/data\/quickstart\.db/);
     const wrong = await run({ MASTER_KEY: Buffer.alloc(32, 1).toString('base64') });
     assert.deepEqual([wrong.states.database, wrong.states['master key']], ['ok', 'error']);
     const port = await closedPort();

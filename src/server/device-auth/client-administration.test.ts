@@ -193,7 +193,7 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     );
     assert.match(
       (await told(cyd, 'zh-CN'))[0]?.content ?? '',
-      /^管理员已移除客户端 Short-lived，以下登录随之结束：Short-lived。/,
+      /^管理员已删除客户端 Short-lived，以下登录随之结束：Short-lived。/,
     );
     assert.deepEqual(await told(root), [], 'who removed it knows');
     const ends = await root.ok<AuditRow[]>('GET', '/api/admin/audit?action=device.end&page_size=50');
