@@ -80,6 +80,9 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
       const typed = encodeURIComponent(` ${String(codes[0]).toLowerCase().replaceAll('-', ' ')} `);
       await signIn(page, `buyer-${suffix}`, PASSWORD, `/packages?code=${typed}`);
       await see(page, words.plan.none);
+      // Whether or not a plan is offered, credits can be requested.
+      const request = page.getByRole('link', { name: words.plan.requestCredits });
+      assert.match((await request.getAttribute('href')) ?? '', /^\/tickets\/new\?category=billing&title=/);
       await button(page, words.plan.redeemAction).click();
       await page.getByRole('region', { name: `Plan ${suffix}` }).waitFor();
       await page.getByRole('progressbar').first().waitFor();
