@@ -68,6 +68,18 @@ describe('navigation in the console, in Chromium', { skip: chromiumPath === unde
     await page.keyboard.press('Escape');
     await search.waitFor({ state: 'detached' });
 
+    await openPalette(palette.actions.key);
+    await page.getByRole('option', { name: palette.actions.key, selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('textbox', { name: STRINGS.en.account.apiKeys.name }).waitFor();
+    assert.match(page.url(), /\/account\/tokens$/);
+    await page.keyboard.press('Escape');
+
+    await openPalette(app.colorScheme.dark);
+    await page.getByRole('option', { name: app.colorScheme.dark, selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
+
     await openPalette('viduq2');
     await page.getByRole('option', { name: 'viduq2' }).first().click();
     await page.waitForURL('**/studio');

@@ -1,4 +1,4 @@
-import { Box, Kbd, Modal, ScrollArea, Text, TextInput } from '@mantine/core';
+import { Box, Kbd, Modal, ScrollArea, Text, TextInput, useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -13,9 +13,12 @@ import { apiKeysQuery } from '../data/keys.ts';
 import { isAdmin, usableModelsQuery, useSelf } from '../data/self.ts';
 import { videosQuery } from '../data/videos.ts';
 import type keyboardStrings from '../strings/en/keyboard.ts';
+import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
 import { useReturnFocus } from './dialog.tsx';
+import { switchLanguage, useSignOut } from './header-menus.tsx';
 import { ADMIN_SECTIONS, OTHER_ADMIN_SECTIONS, USER_SECTIONS } from './navigation.tsx';
 import { withMod } from './shortcut-keys.ts';
+import { CREATE_HASH } from './use-create-request.ts';
 
 /**
  * Search over pages, actions, users, models and tasks, operable by keyboard alone (ARIA Authoring Practices: combobox
@@ -180,9 +183,9 @@ interface CommandPaletteGroup {
 }
 
 type ActionId = keyof typeof keyboardStrings.palette.actions;
-const ACTIONS: readonly (readonly [ActionId, NavigateOptions['to']])[] = [
+const ACTIONS: readonly (readonly [ActionId, NavigateOptions['to'], hash?: string])[] = [
   ['video', '/studio'],
-  ['key', '/account/tokens'],
+  ['key', '/account/tokens', CREATE_HASH],
   ['ticket', '/tickets/new'],
   ['redeem', '/packages'],
   ['password', '/account/security'],
@@ -191,8 +194,8 @@ const ACTIONS: readonly (readonly [ActionId, NavigateOptions['to']])[] = [
 const ADMIN_ACTIONS: typeof ACTIONS = [
   ['channel', '/admin/channels/new'],
   ['model', '/admin/models/new'],
-  ['user', '/admin/users'],
-  ['announce', '/admin/announcements'],
+  ['user', '/admin/users', CREATE_HASH],
+  ['announce', '/admin/announcements', CREATE_HASH],
 ];
 
 const MAX_ITEMS = 6;
@@ -248,13 +251,14 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
       .filter(({ rootOnly }) => rootOnly !== true || role === 'root')
       .map(({ to, label }) => item(to, t(`app:pages.${label}`), { to }, t(`app:sections.${title}`))),
   );
-  const actions = [...ACTIONS, ...(admin ? ADMIN_ACTIONS : [])].map(([id, to]) =>
-    item(id, t(`palette.actions.${id}`), { to } as NavigateOptions),
+  const actions = [...ACTIONS, ...(admin ? ADMIN_ACTIONS : [])].map(([id, to, hash]) =>
+    item(id, t(`palette.actions.${id}`), { to, hash } as NavigateOptions),
   );
+  const settings = useSettingItems();
   const guide = { id: 'docs', label: t('app:pages.apiGuide'), open: () => window.location.assign('/docs') };
   const groups: readonly CommandPaletteGroup[] = [
     { id: 'pages', items: matching([...pages, guide]) },
-    { id: 'actions', items: matching(actions) },
+    { id: 'actions', items: matching([...actions, ...settings]) },
     {
       id: 'users',
       items: found(isSearch, users.data).map(({ id, username, display_name: name }) =>
@@ -305,6 +309,28 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
     },
   ];
   return groups.filter(({ items }) => items.length > 0);
+}
+
+/** Colour scheme, language and sign-out, as in the menus of the header. */
+function useSettingItems(): readonly CommandPaletteItem[] {
+  const { t } = useTranslation('app');
+  const { setColorScheme } = useMantineColorScheme();
+  const signOut = useSignOut();
+  return [
+    ...(['light', 'dark', 'auto'] as const).map((scheme) => ({
+      id: scheme,
+      label: t(`colorScheme.${scheme}`),
+      hint: t('appearance'),
+      open: () => setColorScheme(scheme),
+    })),
+    ...(Object.keys(LANGUAGES) as Language[]).map((language) => ({
+      id: language,
+      label: LANGUAGES[language],
+      hint: t('language'),
+      open: () => void switchLanguage(language),
+    })),
+    { id: 'sign-out', label: t('signOut'), open: () => void signOut() },
+  ];
 }
 
 const found = <Row,>(isAsked: boolean, list: { readonly data: readonly Row[] } | undefined): readonly Row[] =>

@@ -39,19 +39,28 @@ function ContextItems() {
   );
 }
 
-/** Account menu: who is signed in, links to the account's pages, and sign-out. */
-export function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
-  const { t } = useTranslation();
-  const { data: self } = useSelf();
+/** Signs this browser out and forgets what it stored of the account. */
+export function useSignOut(): () => Promise<void> {
   const navigate = useNavigate();
-  const [opened, setOpened] = useOpenedOnMount();
-  const signOut = async (): Promise<void> => {
+  return async () => {
     await callApi(logout, {}).catch(() => undefined);
     clearUserId();
     clearStoredDrafts();
     queryClient.clear();
     await navigate({ to: '/sign-in' });
   };
+}
+
+/** Shows the console in another language; texts of the service are requested again. */
+export const switchLanguage = (language: Language): Promise<void> =>
+  changeLanguage(language).then(() => queryClient.invalidateQueries());
+
+/** Account menu: who is signed in, links to the account's pages, and sign-out. */
+export function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
+  const { t } = useTranslation();
+  const { data: self } = useSelf();
+  const signOut = useSignOut();
+  const [opened, setOpened] = useOpenedOnMount();
   return (
     <Menu opened={opened} onChange={setOpened} position="bottom-end" width={240}>
       <Menu.Target>{target}</Menu.Target>
@@ -97,7 +106,7 @@ export function LanguageMenu({ target }: { readonly target: ReactElement }) {
             key={language}
             lang={language === 'en' ? 'en' : 'zh-CN'}
             fw={language === currentLanguage() ? 650 : 400}
-            onClick={() => void changeLanguage(language).then(() => queryClient.invalidateQueries())}
+            onClick={() => void switchLanguage(language)}
           >
             {LANGUAGES[language]}
           </Menu.Item>

@@ -37,6 +37,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { useCreateRequest } from '../../components/use-create-request.ts';
 import { callApi } from '../../data/api-client.ts';
 import {
   creditsToQuota,
@@ -58,6 +59,7 @@ export function ApiKeysPage() {
   const { page } = filters;
   const selection = useRowSelection<ApiKey>(({ id }) => id);
   const [dialog, setDialog] = useState<ApiKey | 'new'>();
+  useCreateRequest(() => setDialog('new'));
   const [connected, setConnected] = useState<ApiKey>();
   const [rotated, setRotated] = useState<ApiKey>();
   const tokens = useQuery({ ...apiKeysQuery(page, filters.query.sort), placeholderData: keepPreviousData });

@@ -17,6 +17,7 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useFormValues, useSaveAndClose } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
+import { useCreateRequest } from '../../../components/use-create-request.ts';
 import { type Announcement, listQuery, useInvalidateQueries } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatAside } from '../../../data/format-values.ts';
@@ -26,6 +27,7 @@ export function AnnouncementsPage() {
   const { t } = useTranslation(['notifications', 'app']);
   const filters = useListFilters([], ['created']);
   const [open, setOpen] = useState<Announcement | 'new'>();
+  useCreateRequest(() => setOpen('new'));
   const announcements = useQuery(listQuery(adminListAnnouncements, filters.query));
   const make = (
     <Button data-create leftSection={<IconPlus size={16} />} onClick={() => setOpen('new')}>

@@ -20,6 +20,7 @@ import { useCanManageRole } from '../../../components/permissions.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useFormValues } from '../../../components/save-form.tsx';
+import { useCreateRequest } from '../../../components/use-create-request.ts';
 import { type ListItem, listQuery, useInvalidateQueries, usePlanNames } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
@@ -40,6 +41,7 @@ export function UserListPage() {
     ({ role }) => canManage(role),
   );
   const [making, setMaking] = useState(false);
+  useCreateRequest(() => setMaking(true));
   const users = useQuery(listQuery(adminListUsers, filters.query));
   return (
     <Page
