@@ -208,6 +208,23 @@ describe('the studio in Chromium', { skip: chromiumPath === undefined && !proces
     await page.context().close();
   });
 
+  it('folds the filters of videos on a phone, except the search', async () => {
+    const { studio: library } = STRINGS.en;
+    const page = await fixture.open({ width: 390, height: 844 });
+    const person = await customer('finder');
+    await person.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt: 'A kite' });
+    await signIn(page, 'finder', PASSWORD, '/videos');
+    const filters = page.getByRole('search');
+    const model = filters.getByRole('combobox', { name: library.filterModel });
+    await filters.getByRole('searchbox', { name: library.prompt }).waitFor();
+    assert.equal(await model.isVisible(), false);
+    await filters.getByRole('button', { name: library.filters }).click();
+    await model.click();
+    await page.getByRole('option', { name: 'Kling 1.6', exact: true }).click();
+    await page.waitForURL(/model=kling-v1-6/);
+    await page.context().close();
+  });
+
   it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
