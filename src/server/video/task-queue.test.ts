@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
+import { AppError } from '../platform/app-error.ts';
+import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
 import { TaskQueueStore } from './queue-store.ts';
 import { TaskQueue } from './task-queue.ts';
@@ -51,6 +55,61 @@ forEachDatabase((_name, open) => {
       });
     return { queue, queued, task_id, looked: looked.promise, putBack };
   };
+
+  it('sends a video later whose files cannot be read for now', async () => {
+    const database = await open();
+    await insertAccounts(database, [1]);
+    const { store, task } = await insertTask(database, { channel_id: null, next_poll_at: null });
+    const queued = new TaskQueueStore(database);
+    const { id: task_id, user_id, token_id, vendor, model, created_at } = task;
+    const row = { task_id, user_id, token_id, vendor, model, channels: '1', level: 0, created_at };
+    const request = { json: '{"prompt":"a cat","images":[]}', parts: [] };
+    await database.transaction((trx) => queued.insert(trx, { ...row, lane: 'vendor:kling' }, request));
+    const clock = manualClock();
+    const errors = [new AppError('unavailable'), new Error('the disk has failed')];
+    const renewed: number[] = [];
+    let failed = false;
+    const sent = Promise.withResolvers<void>();
+    const queue = new TaskQueue({
+      ...{ database, store, clock, log: openLog('silent'), syncPeriodMs: 1_000 },
+      completion: {
+        onEnded: () => {},
+        fail: async () => {
+          failed = true;
+        },
+      },
+      channels: { model: async () => ({ id: model, vendor }), candidates: async () => [CHANNEL] },
+      vendors: { get: () => ({ models: [] }) },
+      slots: { take: async () => true },
+      limits: { keyLimits: async () => undefined, limitsOf: async () => ({}), findExceeded: async () => undefined },
+      findPlanTerms: async () => undefined,
+      inputs: {
+        renew: async (each: unknown) => {
+          renewed.push(clock.now());
+          const error = errors.shift();
+          if (error !== undefined) throw error;
+          return each;
+        },
+      },
+      attempts: {
+        run: async () => {
+          sent.resolve();
+          return { task: { handle: '"job"' } };
+        },
+      },
+    } as unknown as ConstructorParameters<typeof TaskQueue>[0]);
+    queue.start();
+    for (const tries of [1, 2]) {
+      const waitsAgain = async () => renewed.length === tries && (await queued.findAll([task_id])).length === 1;
+      while (!failed && !(await waitsAgain())) await pause(10);
+      assert.ok(!failed, 'the failure passes');
+      clock.advance(60_000);
+    }
+    await sent.promise;
+    await queue.stop();
+    assert.equal(renewed.length, 3);
+    assert.equal(await queued.readRequest(task_id), undefined);
+  });
 
   it('keeps the request of a video that another process has just started, for a later attempt', async () => {
     const { queue, queued, task_id, looked } = await startsTogether(async () => {});

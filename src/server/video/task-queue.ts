@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { ERRORS, type ErrorCode } from '../../contract/error-codes.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
@@ -9,6 +10,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables, Trx } from '../tables.ts';
+import type { VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { DEFAULT_QUEUED_TASKS, type TaskLimitStore, type TaskLimits } from './attempts.ts';
@@ -56,6 +58,8 @@ const SWEEP_MS = 1_000;
 const MAX_SUBMITS = 32;
 /** Minimum delay before a video is retried after its vendor had no capacity. */
 const RETRY_MS = 15_000;
+/** Delay before a video is tried again whose files cannot be read, as while their disk is not mounted. */
+const INPUT_RETRY_MS = 60_000;
 /** Delay before a video is tried again that no channel serves, or whose account is disabled. */
 const HELD_RETRY_MS = 10_000;
 /** Maximum wait; after it a video fails and is refunded. */
@@ -410,28 +414,40 @@ export class TaskQueue {
   }
 
   async #send(head: QueuedTask, { task, model, candidates, remixOf }: Startable, channel: Channel): Promise<void> {
-    const { vendors, attempts, completion, inputs, store } = this.#dependencies;
+    const { vendors, attempts, inputs, store, log } = this.#dependencies;
     const adapter = vendors.get(task.vendor);
     const stored = await this.#queued.readRequest(task.id);
     const started = await store.findById(task.id);
     if (stored === undefined || started === undefined) throw new Error('the request of a waiting video is gone');
     const owner = { userId: task.user_id, tokenId: task.token_id === NO_TOKEN ? undefined : task.token_id };
+    const putBack = (attempt: number, retryAfterMs = 0): Promise<boolean> => this.#putBack(head, attempt, retryAfterMs);
+    let request: VideoRequest;
     try {
-      const request = await inputs.renew(putTogether(stored), owner, adapter);
+      request = await inputs.renew(putTogether(stored), owner, adapter);
+    } catch (error) {
+      if (isAppError(error) && !isTemporary(error)) return this.#failStarted(started, error);
+      log.warn({ err: error, taskId: task.id }, 'the files of a waiting video cannot be read for now');
+      // Nothing was sent.
+      await putBack(started.attempt, INPUT_RETRY_MS);
+      return;
+    }
+    try {
       const others = candidates.slice(candidates.indexOf(channel));
-      const putBack = (attempt: number, retryAfterMs = 0): Promise<boolean> =>
-        this.#putBack(head, attempt, retryAfterMs);
       const job = { task: started, request, adapter, model, candidates: others, remixOf, putBack };
       const { task: sent } = await attempts.run(job);
       if (sent.handle !== null) await this.#queued.deleteRequest(task.id);
     } catch (error) {
       if (!isAppError(error)) throw error;
-      // A no-op where the attempts have already failed the task, or another process sends it again.
-      const failure = { cause: 'request_invalid', message: error.message, code: error.code } as const;
-      await completion.fail(started, failure);
-      const current = await store.findById(task.id);
-      if (current?.status !== 'NOT_START') await this.#queued.deleteRequest(task.id);
+      await this.#failStarted(started, error);
     }
+  }
+
+  /** A no-op where the attempts have already failed the task, or another process sends it again. */
+  async #failStarted(started: Task, { message, code }: AppError): Promise<void> {
+    const { completion, store } = this.#dependencies;
+    await completion.fail(started, { cause: 'request_invalid', message, code });
+    const current = await store.findById(started.id);
+    if (current?.status !== 'NOT_START') await this.#queued.deleteRequest(started.id);
   }
 
   /** Lets a video wait again at its position because its vendor had no room. */
@@ -483,6 +499,8 @@ export class TaskQueue {
       : { slots: account.concurrent, open: { userId } };
   }
 }
+
+const isTemporary = ({ code }: AppError): boolean => ERRORS[code as ErrorCode].retryable === true;
 
 const lanesOf = (task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): Lane[] => [
   `key:${task.token_id}`,
