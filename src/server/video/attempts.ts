@@ -184,13 +184,15 @@ export class AttemptRunner {
     const context = upstreamCalls.contextFor(channel, stopping);
     const sent = { ...request, model: toUpstreamModelName(channel, model) };
     faultPoint('before-send');
-    // A process that was paused must not submit a task that another process has failed and refunded in the meantime.
-    if (clock.now() >= task.submit_time + ambiguousTtlMs) return { kind: 'unreachable' };
+    // A process that was paused, or whose uploads took minutes, must not submit a task that has been failed and
+    // refunded in the meantime.
+    const isTooLate = (): boolean => clock.now() >= task.submit_time + ambiguousTtlMs;
+    if (isTooLate()) return { kind: 'unreachable' };
     const startedAt = performance.now();
     try {
       const outcome = await tracing.trace(videoSpanOptions('submit', task), () =>
         remixOf?.handle == null || adapter.remix === undefined
-          ? submitWithUploads(sent, adapter, context)
+          ? submitWithUploads(sent, adapter, context, isTooLate)
           : adapter.remix(JSON.parse(remixOf.handle), sent, context),
       );
       faultPoint('after-send');
@@ -486,24 +488,27 @@ class UploadRefused extends Error {
  * Submits a request whose large files are first uploaded to the vendor. Its URIs are cached by file and account; one
  * that the vendor has forgotten is replaced once.
  *
+ * @param isTooLate whether the request may no longer be sent once its files are uploaded
+ * @returns `unreachable` if it was too late; nothing but files was sent then
  * @throws OutboundError as `submit` does; `mayHaveArrived` only of the submit itself, because an upload starts no job
  */
 export async function submitWithUploads(
   request: VideoRequest,
   adapter: Pick<VendorAdapter, 'submit' | 'upload'>,
   context: AdapterContext,
-): Promise<SubmitOutcome> {
+  isTooLate: () => boolean = () => false,
+): Promise<SubmitOutcome | { readonly kind: 'unreachable' }> {
   const { upload } = adapter;
   const pending = inputsOf(request).some(isPending);
   if (upload === undefined || !pending) return adapter.submit(request, context);
   const uris = new Map<string, string>();
-  const send = async (rejected?: ReadonlyMap<string, string>): Promise<SubmitOutcome> => {
+  const send = async (rejected?: ReadonlyMap<string, string>): ReturnType<typeof submitWithUploads> => {
     for (const input of inputsOf(request))
       if (isPending(input)) {
         const { key } = input.upload;
         uris.set(key, await uriOf(input.upload, { upload, context, rejected: rejected?.get(key) }));
       }
-    return adapter.submit(withUris(request, uris), context);
+    return isTooLate() ? { kind: 'unreachable' } : adapter.submit(withUris(request, uris), context);
   };
   try {
     const outcome = await send();
