@@ -241,12 +241,13 @@ export class TaskPoller {
     }
     if (!isOverdue) return 'same';
     if (isUnknownThere && (await retryLost(task))) return 'ended';
-    await completion.fail(task, {
+    const failure = {
       cause: 'unconfirmed',
       message: 'the vendor never confirmed this task',
       code: 'unconfirmed',
-    });
-    return 'ended';
+    } as const;
+    // The answer to a slow submit may have come while the vendor was asked.
+    return (await completion.fail(task, failure, { whileUnconfirmed: true })) ? 'ended' : 'same';
   }
 }
 

@@ -66,6 +66,8 @@ interface FailOptions {
    * Writes neither notification nor event: the caller never saw the task and learns of the failure from the response.
    */
   readonly suppressNotification?: boolean;
+  /** Fails the task only while no vendor has confirmed it. */
+  readonly whileUnconfirmed?: boolean;
 }
 
 /**
@@ -144,6 +146,7 @@ export class TaskCompletion {
         progress: progressOf('FAILURE', undefined),
         data: row.data,
         failure,
+        whileUnconfirmed: options.whileUnconfirmed === true,
       },
       options,
     );

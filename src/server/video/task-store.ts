@@ -34,6 +34,8 @@ export interface TaskChange {
   readonly failure?: Failure;
   /** Applies only while the task waits for a slot: a start that comes first wins. */
   readonly whileWaiting?: boolean;
+  /** Applies only while no vendor has confirmed the task: a confirmation that comes first wins. */
+  readonly whileUnconfirmed?: boolean;
 }
 
 /** Filters of a list of tasks. */
@@ -156,6 +158,7 @@ export class TaskStore {
       .where('attempt', '=', task.attempt)
       .where('status', 'in', allowedPreviousStates(change.status))
       .$if(change.whileWaiting === true, (query) => query.where('next_poll_at', 'is', null))
+      .$if(change.whileUnconfirmed === true, (query) => query.where('handle', 'is', null))
       .executeTakeFirst();
     return wasChanged(result);
   }
