@@ -489,6 +489,31 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     assert.equal(await charged(), 100 + 100 + 125 + 400 + 5);
   });
 
+  test('ends streams of the same dialect whose upstreams omit the last event, with that event once', async () => {
+    const body = { messages: [{ role: 'user', content: 'hi' }], max_tokens: 9, stream: true };
+    const asOwn = async (path: string, model: string) => (await send(path, { model, ...body })).text();
+    const count = (text: string, part: string) => text.split(part).length - 1;
+    const events = [
+      event('message_start', { message: { ...MESSAGE, content: [], usage: ANTHROPIC_USAGE } }),
+      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'message_stop' } }),
+      event('content_block_stop', { index: 0 }),
+      event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: ANTHROPIC_USAGE }),
+    ];
+    for (const end of [[], [event('message_stop')]]) {
+      stream(anthropic, [...events, ...end]);
+      const text = await asOwn('/v1/messages', 'claude');
+      assert.equal(count(text, 'event: message_stop'), 1);
+      assert.ok(text.endsWith('data: {"type":"message_stop"}\n\n'));
+    }
+    for (const end of [[], ['data: [DONE]\n\n']]) {
+      stream(openai, [chunk({ content: 'Hello' }), chunk({}, 'stop', { usage: OPENAI_USAGE }), ...end]);
+      const text = await asOwn('/v1/chat/completions', 'gpt');
+      assert.equal(count(text, '[DONE]'), 1);
+      assert.ok(text.endsWith('data: [DONE]\n\n'));
+    }
+  });
+
   test('keeps statuses that concern the request, and the retry header of a rate limit', async () => {
     for (const [status, type] of [
       [413, 'request_too_large'],
@@ -503,6 +528,19 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     openai.respondWith((response) => response.writeHead(429, { 'retry-after': '7' }).end('{}'));
     const limited = await asMessages();
     assert.deepEqual([limited.status, limited.headers.get('retry-after')], [429, '7']);
+    const date = 'Sun, 29 Nov 2026 10:00:00 GMT';
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '38.5s' }];
+    for (const [headers, body, seconds] of [
+      [{ 'retry-after': '1.2' }, {}, '2'],
+      [{ 'retry-after': 'Sun, 29 Nov 2026 10:00:30 GMT', date }, {}, '30'],
+      [{ 'retry-after': 'Sun, 29 Nov 2026 09:00:00 GMT', date }, {}, '1'],
+      [{ 'retry-after-ms': '4200', 'retry-after': '9' }, {}, '5'],
+      [{ 'retry-after': 'soon' }, {}, '1'],
+      [{}, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', details } }, '39'],
+    ] as const) {
+      openai.respondWith((response) => response.writeHead(429, headers).end(JSON.stringify(body)));
+      assert.equal((await asMessages()).headers.get('retry-after'), seconds, JSON.stringify([headers, body]));
+    }
     openai.respondWith((response) => response.writeHead(401).end('{}'));
     assert.equal((await asMessages()).status, 502, "the credential is not the caller's");
   });

@@ -3,6 +3,7 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import * as chatEndpoints from '../../contract/model-calls.ts';
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import { invalidRequest } from '../platform/app-error.ts';
+import { tryParse } from '../platform/json.ts';
 import { readStopReason } from './conversion/neutral-form.ts';
 import { parseUsage, toCount } from './usage.ts';
 
@@ -71,6 +72,10 @@ export interface Dialect {
   extractResponseText(answer: UntrustedObject): string;
   /** Adds members that clients of the dialect require and upstreams omit; undefined where nothing is missing. */
   complete?(body: Buffer, id: string): Buffer | undefined;
+  /** The event that ends every stream, and whether one is it; some upstreams omit it, and strict clients require it. */
+  readonly end?: { readonly event: string; isIn(data: string): boolean };
+  /** An event without content, sent while there is none: some clients give up on streams with comments alone. */
+  readonly keepAlive?: string;
   /** An error as an event of a stream in progress; `body` is the envelope. */
   toErrorEvent(body: string): string;
 }
@@ -241,6 +246,7 @@ export const CHAT_DIALECT: Dialect = {
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText: extractChoicesText,
   extractResponseText: extractChoicesText,
+  end: { event: 'data: [DONE]\n\n', isIn: (data) => data === '[DONE]' },
   toErrorEvent: toDataEvent,
 };
 
@@ -419,6 +425,11 @@ export const ANTHROPIC_MESSAGES_DIALECT: Dialect = {
     return textOf(text) + textOf(thinking) + textOf(json);
   },
   extractResponseText: ({ content }) => listOf(content).map(textOfBlock).join(''),
+  end: {
+    event: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+    isIn: (data) => data.includes('message_stop') && asObject(tryParse(data))?.type === 'message_stop',
+  },
+  keepAlive: 'event: ping\ndata: {"type":"ping"}\n\n',
   toErrorEvent: (body) => `event: error\ndata: ${body}\n\n`,
 };
 

@@ -40,6 +40,7 @@ export class EventStream {
   #withheldBytes = 0;
   /** Choices that are complete; all of them once the stream has signalled its end. */
   #finishedChoices = 0;
+  #hasEnd = false;
   /** Whether the newest event that finished a choice had no text, and no text has followed. */
   #endsWithoutText = false;
   readonly #choiceCount: number;
@@ -103,6 +104,12 @@ export class EventStream {
    */
   get isOver(): boolean {
     return this.complete && (this.#endsWithDone() || this.#endsWithoutText);
+  }
+
+  /** The dialect's last event if the upstream omitted it; undefined otherwise. */
+  get missingEnd(): string | undefined {
+    this.#compactRetained();
+    return this.#hasEnd ? undefined : this.#dialect.end?.event;
   }
 
   /** The largest figures so far. */
@@ -213,6 +220,7 @@ export class EventStream {
     const { findUsage, extractEventText, countFinishedChoices } = this.#dialect;
     for (const event of splitEvents(kept)) {
       const data = extractData(event);
+      if (this.#dialect.end?.isIn(data) === true) this.#hasEnd = true;
       if (data === DONE_DATA) {
         this.#finishedChoices = Number.POSITIVE_INFINITY;
         this.#endsWithoutText = true;

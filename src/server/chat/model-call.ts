@@ -286,7 +286,13 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       this.#held === undefined &&
       now - this.#lastWriteAt >= this.#dependencies.keepAliveMs
     )
-      this.#write(KEEP_ALIVE_COMMENT);
+      this.#write(this.#keepAlive);
+  }
+
+  /** A comment before the first event, because streams do not begin with any other. */
+  get #keepAlive(): string {
+    const { keepAlive = KEEP_ALIVE_COMMENT } = this.#context.request.dialect;
+    return this.#hasDelivered ? keepAlive : KEEP_ALIVE_COMMENT;
   }
 
   /** Whether the stream has signalled its end; some upstreams then neither close the connection nor keep it sound. */
@@ -419,7 +425,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       return;
     }
     const conversion = this.#exchange?.conversion;
-    const tail = this.#mask.text(conversion?.finish() ?? '');
+    const tail = conversion === undefined ? (stream.missingEnd ?? '') : this.#mask.text(conversion.finish());
     if (conversion?.failure !== undefined) {
       if (tail !== '') this.#sendEnd(() => void this.#write(tail));
       this.#failMidStream(this.#unknownReason(conversion));

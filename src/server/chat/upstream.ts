@@ -282,7 +282,7 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
 const RETRYABLE_REASONS: ReadonlySet<ErrorReason> = new Set(['auth', 'billing', 'model', 'rate', 'capacity']);
 
 const MAX_MESSAGE = 2_000;
-const MAX_RETRY_AFTER_S = 3_600;
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Parses an error response. The result contains none of the channel's secrets, even if the upstream repeats them. */
 export function parseUpstreamError(
@@ -295,7 +295,7 @@ export function parseUpstreamError(
   const value = tryParse(body);
   // Google wraps the error of a stream into a list.
   const reported = findReportedError(asObject(Array.isArray(value) ? value[0] : value) ?? {});
-  const refusal = toUpstreamFailure(channel, status, reported, parseRetryAfter(headers['retry-after']));
+  const refusal = toUpstreamFailure(channel, status, reported, retryAfterOf(headers) ?? retryDelayOf(reported));
   return isUnsupportedByChannel(path, status, reported) ? { ...refusal, outcome: 'missing' } : refusal;
 }
 
@@ -397,7 +397,7 @@ const isAboutRequest = (status: number): boolean => status >= 400 && status < 50
 export function parseStreamError(channel: Channel, told: UntrustedObject): UpstreamFailure {
   const code = toCode(told);
   const status = typeof told.status === 'number' ? told.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');
-  return toUpstreamFailure(channel, status, told, undefined);
+  return toUpstreamFailure(channel, status, told, retryDelayOf(told));
 }
 
 /** Converts the failure of an exchange that got no response. */
@@ -438,11 +438,32 @@ const toCode = ({ code, type, status }: UntrustedObject): string => {
 const mask = (channel: Channel, text: string): string =>
   toWellFormedText(credentialMaskOf(channel).text(maskSecrets(text)));
 
-function parseRetryAfter(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,6}$/.test(text.trim())
-    ? Math.min(Number(text), MAX_RETRY_AFTER_S) * 1_000
-    : undefined;
+/** The wait that an upstream asks for, in milliseconds: seconds or a date (RFC 9110 section 10.2.3), or OpenAI's own. */
+function retryAfterOf({
+  'retry-after': after = '',
+  'retry-after-ms': afterMs = '',
+  date = '',
+}: Readonly<Record<string, string>>): number | undefined {
+  const told = after.trim();
+  if (NUMBER.test(afterMs.trim())) return boundWait(Number(afterMs));
+  if (NUMBER.test(told)) return boundWait(Number(told) * 1_000);
+  const until = /^[A-Za-z]{3}/.test(told) ? Date.parse(told) : Number.NaN;
+  // By the upstream's own clock, if it tells it.
+  const now = Number.isNaN(Date.parse(date)) ? Date.now() : Date.parse(date);
+  return Number.isNaN(until) ? undefined : boundWait(until - now);
 }
+
+/** Google's `RetryInfo`, in place of a header. */
+function retryDelayOf({ details }: UntrustedObject): number | undefined {
+  for (const detail of listOf(details)) {
+    const [, seconds] = /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(textOf(asObject(detail)?.retryDelay)) ?? [];
+    if (seconds !== undefined) return boundWait(Number(seconds) * 1_000);
+  }
+  return undefined;
+}
+
+const NUMBER = /^\d{1,9}(?:\.\d{1,9})?$/;
+const boundWait = (ms: number): number => Math.ceil(Math.max(0, Math.min(ms, MAX_RETRY_AFTER_MS)));
 
 /**
  * A response that started with success and proved invalid: no
