@@ -313,3 +313,12 @@ test('texts crafted to be slow to tokenize do not block other requests', async (
     assert.ok(longest < 1_500, `${text.slice(0, 4)}: ${longest} ms`);
   }
 });
+
+test('reasoning beyond the output is part of it only if the total leaves no other reading', () => {
+  const usage = { prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { reasoning_tokens: 50 } };
+  assert.deepEqual(parseUsage(usage), { promptTokens: 10, completionTokens: 55, reasoningTokens: 50 });
+  const withTotal = parseUsage({ ...usage, total_tokens: 15 });
+  assert.deepEqual(withTotal, { promptTokens: 10, completionTokens: 5, reasoningTokens: 5 });
+  const beyond = parseUsage({ ...usage, total_tokens: 65 });
+  assert.deepEqual(beyond, { promptTokens: 10, completionTokens: 55, reasoningTokens: 50 });
+});

@@ -235,8 +235,9 @@ const NO_FIGURES: Figures = {
 
 /**
  * Converts figures to totals and parts that do not overlap. Gemini and xAI, in OpenAI's format, leave reasoning out of
- * `completion_tokens` but bill it as output: only the total includes it. Cached media count as cached; where an
- * upstream does not say which input was cached, text is assumed to be cached first.
+ * `completion_tokens` but bill it as output: only the total includes it, or without a total, more reasoning than output
+ * reveals it. Cached media count as cached; where an upstream does not say which input was cached, text is assumed to
+ * be cached first.
  */
 function toUsage(figures: Figures): Usage | undefined {
   const { input, output, total } = figures;
@@ -248,7 +249,8 @@ function toUsage(figures: Figures): Usage | undefined {
     left -= taken;
     return taken;
   };
-  const completionTokens = Math.max(output, beyondInput);
+  const isExcluded = total === 0 && figures.reasoning > output;
+  const completionTokens = Math.max(output + (isExcluded ? figures.reasoning : 0), beyondInput);
   const parts: Record<TokenPart, number> = {
     cached_input: take(figures.cached),
     cache_write_1h: take(figures.cacheWrite1h),
@@ -258,7 +260,7 @@ function toUsage(figures: Figures): Usage | undefined {
     audio_output: Math.min(figures.audioOutput, completionTokens),
   };
   const hasParts = left < input || parts.audio_output > 0;
-  const reasoningTokens = Math.max(figures.reasoning, beyondInput - output);
+  const reasoningTokens = Math.min(Math.max(figures.reasoning, beyondInput - output), completionTokens);
   const totals = { promptTokens: input, completionTokens, reasoningTokens };
   return hasParts ? { ...totals, parts } : totals;
 }
