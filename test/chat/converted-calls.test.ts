@@ -170,6 +170,25 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     for (const name of names) assert.ok(streamed.includes(`"name":${JSON.stringify(name)}`), name);
   });
 
+  test('tells which stop sequence ended a text if the upstream does, whole and streamed', async () => {
+    const choice = { index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' };
+    for (const [named, stop] of [
+      [{ stop_reason: 'END' }, ['stop_sequence', 'END']],
+      [{ matched_stop: 'END' }, ['stop_sequence', 'END']],
+      [{ matched_stop: 151645 }, ['end_turn', null]],
+      [{ stop_reason: 'end_turn' }, ['end_turn', null]],
+    ] as const) {
+      openai.respondWith((response) => response.end(JSON.stringify({ choices: [{ ...choice, ...named }] })));
+      const whole = (await (await asMessages({ stop_sequences: ['END'] })).json()) as Record<string, unknown>;
+      assert.deepEqual([whole.stop_reason, whole.stop_sequence], stop);
+      const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...named }] };
+      stream(openai, [chunk({ content: 'a' }), `data: ${JSON.stringify(last)}\n\n`, 'data: [DONE]\n\n']);
+      const streamed = await (await asMessages({ stop_sequences: ['END'], stream: true })).text();
+      const [reason, sequence] = stop.map((each) => JSON.stringify(each));
+      assert.ok(streamed.includes(`"delta":{"stop_reason":${reason},"stop_sequence":${sequence}}`), streamed);
+    }
+  });
+
   test('names dropped members whose names no header can hold, whole and streamed', async () => {
     respondOpenAi({ role: 'assistant', content: 'Hello' });
     const names = { 日本: 1, 'a\r\nb, c': 1, [`long${'x'.repeat(200)}`]: 1 };

@@ -75,36 +75,6 @@ describe('slow, silent and endless upstreams', { concurrency: false }, () => {
     assert.ok(end?.kind === 'settle' && end.charged >= 12 && end.charged < 60, JSON.stringify(end));
   });
 
-  test('fills silence in streams of Anthropic with its own ping, because Claude Code does not count comments', async () => {
-    const upstream = await startScriptedUpstream();
-    await addScriptedModels(service.operator, upstream, ['gpt-slow']);
-    const chunk = (delta: object, finish: string | null = null): string =>
-      `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-    const seen = Promise.withResolvers<void>();
-    upstream.respondWith(async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({ content: 'one' }));
-      await seen.promise;
-      response.end(`${chunk({ content: ' two' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
-    });
-    const response = await fetch(`${service.baseUrl}/v1/messages`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: 'gpt-slow',
-        max_tokens: 9,
-        stream: true,
-        messages: [{ role: 'user', content: 'hi' }],
-      }),
-    });
-    let text = '';
-    for await (const bytes of response.body ?? []) {
-      text += Buffer.from(bytes).toString();
-      if (text.includes('event: ping\ndata: {"type":"ping"}\n\n')) seen.resolve();
-    }
-    assert.match(text, /"text":"one".*event: ping.*"text":" two".*message_stop/s);
-    await upstream.stop();
-  });
-
   test('ends a stream beyond its total time limit with an error event and charges the delivered part', async () => {
     const text = await (await service.stream('[chunks=900] [delay=200]')).text();
     assert.equal(lastError(text).code, 'upstream_timeout');
@@ -165,5 +135,35 @@ describe('endless upstreams', () => {
       // Before any content the status can still report the failure, so the error is a body.
       assert.equal(JSON.parse(eventsOf(text).at(-1) ?? text).error.code, code, what);
     }
+  });
+
+  test('fills silence in streams of Anthropic with its own ping, because Claude Code does not count comments', async () => {
+    const upstream = await startScriptedUpstream();
+    await addScriptedModels(service.operator, upstream, ['gpt-slow']);
+    const chunk = (delta: object, finish: string | null = null): string =>
+      `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    const seen = Promise.withResolvers<void>();
+    upstream.respondWith(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({ content: 'one' }));
+      await seen.promise;
+      response.end(`${chunk({ content: ' two' })}${chunk({}, 'stop')}data: [DONE]\n\n`);
+    });
+    const response = await fetch(`${service.baseUrl}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'gpt-slow',
+        max_tokens: 9,
+        stream: true,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    });
+    let text = '';
+    for await (const bytes of response.body ?? []) {
+      text += Buffer.from(bytes).toString();
+      if (text.includes('event: ping\ndata: {"type":"ping"}\n\n')) seen.resolve();
+    }
+    assert.match(text, /"text":"one".*event: ping.*"text":" two".*message_stop/s);
+    await upstream.stop();
   });
 });

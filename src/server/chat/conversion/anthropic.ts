@@ -727,6 +727,15 @@ function toFigures(usage: Usage | undefined): object {
   };
 }
 
+type End = Extract<ResponseEvent, { type: 'end' }>;
+
+/** The reason of the end, and the stop sequence if it is one of the caller's; gateways name other things in its place. */
+function toStop({ reason, stopSequence }: End, { asked }: ResponseContext): object {
+  const isOwn = stopSequence !== undefined && listOf(asked.stop_sequences).includes(stopSequence);
+  const word = isOwn && reason === 'end' ? WORDS.stop_sequence : WORDS[reason];
+  return { stop_reason: word, stop_sequence: isOwn || reason === 'stop_sequence' ? (stopSequence ?? null) : null };
+}
+
 const toMessage = ({ id, model }: ResponseContext) => ({ id: `msg_${id}`, type: 'message', role: 'assistant', model });
 
 /** Writes a complete message from its events. */
@@ -743,8 +752,7 @@ export function writeAnthropicResponse(events: readonly ResponseEvent[], context
         ? { type: 'redacted_thinking', data: signature }
         : { type: 'thinking', thinking: block.text, signature };
     }),
-    stop_reason: WORDS[end.reason],
-    stop_sequence: end.stopSequence ?? null,
+    ...toStop(end, context),
     usage: toFigures(end.usage),
   };
 }
@@ -797,7 +805,7 @@ export class AnthropicStreamWriter implements StreamWriter {
       case 'args':
         return this.#delta({ type: 'input_json_delta', partial_json: event.text });
       case 'end': {
-        const delta = { stop_reason: WORDS[event.reason], stop_sequence: event.stopSequence ?? null };
+        const delta = toStop(event, this.#context);
         return (
           this.#close() + write('message_delta', { delta, usage: toFigures(event.usage) }) + write('message_stop', {})
         );

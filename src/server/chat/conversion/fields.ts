@@ -329,8 +329,8 @@ export const RESPONSE_MEMBERS = {
       FAILURES,
     ),
     choice: table(
-      'index delta message text finish_reason usage',
-      'native_finish_reason stop_reason matched_stop content_filter_results content_filter_offset seed token_ids routed_experts',
+      'index delta message text finish_reason usage stop_reason matched_stop',
+      'native_finish_reason content_filter_results content_filter_offset seed token_ids routed_experts',
       'error',
     ),
     message: table(

@@ -556,6 +556,8 @@ const READ_MEMBERS = RESPONSE_MEMBERS.chat;
 export class OpenAiChatReader implements ResponseReader {
   readonly builder: ResponseBuilder;
   #word = '';
+  /** The stop sequence that ended the text, which vLLM and SGLang name. */
+  #matched: string | undefined;
   /** Text of the thought that nothing has ended. */
   #openThought = '';
   /** Index of the one choice that is read. */
@@ -584,7 +586,7 @@ export class OpenAiChatReader implements ResponseReader {
     this.#endThought();
     const reason = readStopReason(this.#word);
     if (reason === 'failed') this.builder.fail(this.#word);
-    this.builder.end(reason ?? 'end');
+    this.builder.end(reason ?? 'end', this.#matched);
     return this.builder.take();
   }
 
@@ -612,6 +614,7 @@ export class OpenAiChatReader implements ResponseReader {
     if (textOf(text) !== '') this.#readMessage({ content: text }, isComplete);
     const word = textOf(choice.finish_reason);
     if (word !== '') this.#word = word;
+    this.#matched = textOf(choice.stop_reason) || textOf(choice.matched_stop) || this.#matched;
     if (asObject(error) !== undefined) this.#word = 'error';
   }
 
