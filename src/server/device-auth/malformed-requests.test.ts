@@ -57,6 +57,7 @@ const FORMS: readonly string[] = [
     'grant_type[x]=y',
     '__proto__[a]=b',
     'client_id=%F0%9F',
+    'client_id=%00',
     '%ED%A0%80=1',
   ],
   ...[`client_id=${'x'.repeat(100_000)}`, `${'a=b&'.repeat(5_000)}`, '{"grant_type":"x"}', '<xml/>'],
@@ -74,6 +75,9 @@ const AUTHORIZATIONS: readonly string[] = [
     'Basic Og==',
     'Basic eDp5Og==',
     'Basic JQ==',
+    // U+0000, as it is and percent-encoded.
+    'Basic YQBiOng=',
+    'Basic YSUwMGI6eA==',
   ],
   ...[
     'Digest x',
@@ -284,6 +288,9 @@ forOneDatabase((_dialect, _open, freshUrl) => {
         await refused(form(`/oauth/${path}`, payload), 'oauth');
       for (const path of ['login', 'second-step', 'switch', 'approve', 'deny'])
         await refused(form(`/authorize/${path}`, payload), 'page');
+      // The request of an application is a query inside a form, and encoded once more.
+      const inside = new URLSearchParams({ request: payload.slice(0, 2_000), form: 'x' }).toString();
+      for (const path of ['approve', 'deny']) await refused(form(`/oauth/authorize/${path}`, inside), 'page');
     }
     await assertUnchanged('a form');
     for (const junk of JUNK) {

@@ -12,6 +12,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import { redirectingPageHeaders, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { type RequestContext, type RouteRegistry, toRequestOrigin } from '../platform/http/route-registry.ts';
+import { isWellFormedText } from '../platform/text.ts';
 import type { ClientCredentials } from './clients.ts';
 import {
   type AuthorizationRequest,
@@ -221,8 +222,10 @@ function parseBasicAuthorization(header: string | undefined): ClientCredentials 
   const encoded = /^basic +([A-Za-z0-9+/=]{1,1000})\s*$/i.exec(header)?.[1];
   const text = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
-  if (colon === -1) throw new AppError('invalid_client');
-  return { clientId: decodeFormValue(text.slice(0, colon)), clientSecret: decodeFormValue(text.slice(colon + 1)) };
+  const clientId = decodeFormValue(text.slice(0, colon));
+  // PostgreSQL cannot compare with U+0000, which neither the header nor its first decoding shows.
+  if (colon === -1 || !isWellFormedText(clientId)) throw new AppError('invalid_client');
+  return { clientId, clientSecret: decodeFormValue(text.slice(colon + 1)) };
 }
 
 /** Decodes one form-encoded value. */
@@ -339,6 +342,8 @@ class ConsentPages {
     const { deviceAuth, baseUrl } = this.#dependencies;
     return respond(visit, async () => {
       if (query.length > endpoints.MAX_REQUEST_LENGTH) throw invalidRequest('The request is too long.');
+      // In a form the query is encoded once more, so that the form itself is well-formed text.
+      if (query.includes('%00')) throw new AppError('invalid_text');
       const parameters = new URLSearchParams(query);
       const { clientIp } = visit.request;
       const target = await readTarget(parameters, (id) => deviceAuth.clients.findForGrant(id, clientIp));
