@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { after, before, it } from 'node:test';
 import { type AccountsFixture, ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
@@ -91,6 +92,62 @@ forEachDatabase((_name, open) => {
     await root.ok('PUT', `/api/admin/users/${disabled.id}`, { status: 2 });
     await root.ok('PUT', `/api/admin/users/${lowered.id}`, { role: 'user' });
     for (const { id } of [disabled, lowered]) await assert.rejects(manage(id), { code: 'rank_too_low' });
+  });
+
+  it('rejects what an administrator began before being disabled or demoted', async () => {
+    const [disabled, lowered, below] = [await staff('root'), await staff('root'), await staff('user')];
+    await root.ok('PUT', `/api/admin/users/${disabled.id}`, { status: 2 });
+    await root.ok('PUT', `/api/admin/users/${lowered.id}`, { role: 'admin' });
+    const { userAdministration: administration } = service.accounts;
+    const origin = { address: '127.0.0.1', requestId: 'r' };
+    const callerOf = ({ id }: TestUser) => ({ kind: 'session', userId: id, role: 'root', sessionId: 1 }) as const;
+    const newcomer = { password: PASSWORD, quota: 0 };
+    for (const late of [disabled, lowered].map(callerOf)) {
+      const username = `late-${late.userId}`;
+      const begun = [
+        () => administration.create(late, { ...newcomer, username, role: 'root' }, origin),
+        () => administration.update(late, below.id, { role: 'root', password: 'taken-over-1' }, origin),
+        () => administration.update(late, root.id, { password: 'taken-over-1' }, origin),
+        () => administration.remove(late, admin.id, origin),
+        () => administration.resetSecondFactors(late, root.id, origin),
+      ];
+      for (const begin of begun) await assert.rejects(begin, { code: 'rank_too_low' });
+      const { body } = await root.send('GET', `/api/admin/users?q=${username}`);
+      assert.equal(body.total, 0);
+    }
+    assert.equal((await get(below.id)).role, 'user');
+  });
+
+  it('rejects a request whose sender was demoted or signed out while it was being sent', async () => {
+    const [lowered, leaver, below] = [await staff('root'), await staff('user'), await staff('user')];
+    /** Sends the body once `meanwhile` has ended. */
+    const sendSlowly = async (sender: TestUser, url: string, meanwhile: () => Promise<unknown>) => {
+      const isRead = Promise.withResolvers<void>();
+      const payload = new Readable({ read: () => isRead.resolve() });
+      const answer = service.fastify.inject({
+        method: 'PUT',
+        url,
+        headers: {
+          cookie: `session=${sender.cookies.get('session')}`,
+          'service-api-user': String(sender.id),
+          'content-type': 'application/json',
+        },
+        payload,
+      });
+      await isRead.promise;
+      await meanwhile();
+      payload.push(JSON.stringify({ display_name: 'Changed too late' }));
+      payload.push(null);
+      return (await answer).statusCode;
+    };
+    const managed = `/api/admin/users/${below.id}`;
+    assert.equal(await sendSlowly(root, managed, async () => {}), 200);
+    await root.ok('PUT', managed, { display_name: 'Before' });
+    const demote = () => root.ok('PUT', `/api/admin/users/${lowered.id}`, { role: 'admin' });
+    assert.equal(await sendSlowly(lowered, managed, demote), 401);
+    const signOut = () => root.ok('PUT', `/api/admin/users/${leaver.id}`, { password: 'a new one by root' });
+    assert.equal(await sendSlowly(leaver, '/api/user/self', signOut), 401);
+    for (const { id } of [below, leaver]) assert.notEqual((await get(id)).display_name, 'Changed too late');
   });
 
   it('returns the names of the requested accounts only', async () => {

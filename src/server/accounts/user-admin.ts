@@ -68,15 +68,16 @@ export class UserAdminService {
     const { users, auditLog } = this.#dependencies;
     const { username, quota, role = 'user' } = user;
     if (!canManage(caller.role, role)) throw new AppError('rank_too_low');
-    return users.create(user, (trx, id) =>
-      auditLog.record(trx, {
+    return users.create(user, async (trx, id) => {
+      if (!canManage(await this.#roleNow(trx, caller), role)) throw new AppError('rank_too_low');
+      await auditLog.record(trx, {
         actorId: caller.userId,
         action: 'user.create',
         target: `user:${id}`,
         after: { username, role, quota },
         ...origin,
-      }),
-    );
+      });
+    });
   }
 
   /**
@@ -203,8 +204,8 @@ export class UserAdminService {
     origin: RequestOrigin,
   ): Promise<void> {
     const { accounts, tokens, loginRevocation, auditLog, notices, ledger, clock } = this.#dependencies;
-    const { account, isLastRoot } = await this.#lockManaged(trx, caller, id);
-    if (update.role !== undefined && !canManage(caller.role, update.role)) throw new AppError('rank_too_low');
+    const { account, callerRole, isLastRoot } = await this.#lockManaged(trx, caller, id);
+    if (update.role !== undefined && !canManage(callerRole, update.role)) throw new AppError('rank_too_low');
     if (isLastRoot && removesRootAccess(update)) throw new AppError('last_root');
     const columns = toColumns(update);
     await this.#assertNotTaken(trx, account, columns);
@@ -249,8 +250,19 @@ export class UserAdminService {
     const roots = await accounts.lockRoots(trx);
     const account = await accounts.lock(trx, id);
     if (account === undefined || account.kind !== 'person') throw notExistError('account');
-    if (!canManage(caller.role, account.role)) throw new AppError('rank_too_low');
-    return { account, isLastRoot: roots.length === 1 && roots[0] === id };
+    const callerRole = await this.#roleNow(trx, caller);
+    if (!canManage(callerRole, account.role)) throw new AppError('rank_too_low');
+    return { account, callerRole, isLastRoot: roots.length === 1 && roots[0] === id };
+  }
+
+  /**
+   * The role of the caller, which may have been lowered since the request was authenticated: a new password waits for
+   * its hash. @throws rank_too_low for an account that was disabled or removed
+   */
+  async #roleNow(trx: Trx, { userId }: AccountCaller): Promise<Role> {
+    const actor = await this.#dependencies.accounts.find(userId, trx);
+    if (actor?.status !== ENABLED) throw new AppError('rank_too_low');
+    return actor.role;
   }
 
   async #assertNotTaken(trx: Trx, { id }: Account, { username, email }: AccountColumns): Promise<void> {

@@ -323,6 +323,10 @@ export class RouteRegistry {
     const { authenticator, contextOf } = this.#dependencies;
     this.#endpoints.push(endpoint);
     const resolveCaller = callerResolverFor(endpoint, authenticator);
+    // A sender may take any time over the body, and log out, be disabled or demoted meanwhile.
+    const recheckCaller = async (request: FastifyRequest): Promise<void> => {
+      if (request.body != null) await resolveCaller(request, contextOf(request));
+    };
     this.#fastify.route({
       method: endpoint.method,
       url: endpoint.path,
@@ -345,6 +349,7 @@ export class RouteRegistry {
         request.caller = await resolveCaller(request, contextOf(request));
       },
       preValidation: async (request) => prepareForValidation(endpoint, request),
+      preHandler: isOfPeople(endpoint) ? (request) => recheckCaller(request) : [],
       onSend: endpoint.compressed === true ? compressResponse : [],
       handler: async (request, reply) => {
         if (endpoint.secret === true) reply.header('cache-control', 'no-store');
@@ -390,6 +395,10 @@ function withQueryKey(
   const isGiven = envelope === 'gemini' && typeof key === 'string' && headers.authorization === undefined;
   return isGiven && headers['x-goog-api-key'] === undefined ? { ...headers, 'x-goog-api-key': key } : headers;
 }
+
+/** Whether the caller is a person with a session or another credential of the account. */
+const isOfPeople = ({ policy }: Endpoint): boolean =>
+  policy !== 'public' && policy !== 'self' && !isModelPolicy(policy);
 
 type CallerResolver = (request: FastifyRequest, context: RequestContext) => Promise<FastifyRequest['caller']>;
 
