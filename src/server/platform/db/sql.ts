@@ -109,7 +109,7 @@ export async function readOneState<T>(trx: Transaction<T>): Promise<void> {
 
 /**
  * Names a query of rows to lock whose result another part of the statement uses, so that it runs once. PostgreSQL may
- * run a subquery anew for each row it compares, if it expects few, and each run locks rows beyond the limit.
+ * run a subquery again for each row it compares, if it expects few, and each run locks rows beyond the limit.
  */
 export const evaluatedOnce =
   <N extends string>(name: N) =>
