@@ -238,7 +238,6 @@ interface VideoFiltersProps {
 function VideoFilters({ search, set }: VideoFiltersProps) {
   const { t } = useTranslation(['studio', 'library']);
   const { status, model, from, to, favourite } = search;
-  const models = useQuery(usableModelsQuery);
   // On phones the search alone is shown first: all filters would fill half of the screen.
   const [open, { toggle }] = useDisclosure(status !== undefined || model !== undefined || (from ?? to) !== undefined);
   return (
@@ -262,18 +261,7 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
         value={status ?? null}
         onChange={(value) => set({ status: value ?? undefined })}
       />
-      <Select
-        label={t('library:filterModel')}
-        w={160}
-        placeholder={t('library:anyModel')}
-        clearable
-        searchable
-        data={(models.data ?? [])
-          .filter(({ kind }) => kind === 'video')
-          .map((each) => ({ value: each.id, label: modelTitle(each) }))}
-        value={model ?? null}
-        onChange={(value) => set({ model: value ?? undefined })}
-      />
+      <ModelFilter search={search} set={set} />
       <TextInput
         type="date"
         label={t('library:filterFrom')}
@@ -333,6 +321,25 @@ function CollectionFilter({ search: { collection }, set }: VideoFiltersProps) {
       data={collections.map(({ id, name }) => ({ value: String(id), label: name }))}
       value={collection === undefined ? null : String(collection)}
       onChange={(value) => set({ collection: value === null ? undefined : Number(value) })}
+    />
+  );
+}
+
+function ModelFilter({ search, set }: VideoFiltersProps) {
+  const { t } = useTranslation('library');
+  const { data: models = [] } = useQuery(usableModelsQuery);
+  return (
+    <Select
+      label={t('filterModel')}
+      w={160}
+      placeholder={t('anyModel')}
+      clearable
+      searchable
+      data={models
+        .filter(({ kind }) => kind === 'video')
+        .map((model) => ({ value: model.id, label: modelTitle(model) }))}
+      value={search.model ?? null}
+      onChange={(model) => set({ model: model ?? undefined })}
     />
   );
 }
