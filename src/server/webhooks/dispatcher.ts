@@ -357,8 +357,8 @@ interface FailingEndpointDisablerDependencies {
 /** An endpoint that has accepted no delivery for this long is disabled. */
 const DISABLE_AFTER_MS = 5 * DAY_MS;
 /**
- * Without an attempt for this long, twice the longest wait between two, earlier failures no longer count: nothing was
- * sent, or this service was down, and the receiver may have worked meanwhile.
+ * After this long without an attempt, about twice the longest wait between two, the next failure counts as the first:
+ * nothing was sent, or this service was down, and the receiver may have worked meanwhile.
  */
 const MAX_GAP_MS = 2 * DAY_MS;
 
