@@ -97,8 +97,10 @@ interface BreakerState {
   /** Times opened in a row without a success in between. */
   timesOpened: number;
   openUntil: number;
-  /** End of the trial call in progress. */
+  /** End of the trial call in progress, of any process as far as is known. */
   trialUntil: number;
+  /** End of the trial call of this process. */
+  ownTrialUntil: number;
   reason: string;
 }
 
@@ -151,6 +153,7 @@ export class CircuitBreakers {
     breaker.openUntil = now + Math.min(Math.max(openMs, call.retryAfterMs ?? 0), policy.maxOpenMs);
     breaker.timesOpened++;
     breaker.trialUntil = 0;
+    breaker.ownTrialUntil = 0;
     breaker.reason = call.outcome;
     return [scope];
   }
@@ -169,8 +172,17 @@ export class CircuitBreakers {
     const circuits = this.#accounts.get(account);
     if (circuits === undefined || circuits.breakers.size === 0) return NONE;
     const tried = ['', model].filter((scope) => availabilityOf(circuits.breakers.get(scope), now) === 'halfOpen');
-    for (const scope of tried) breakerOf(circuits, scope, now).trialUntil = now + TRIAL_TIMEOUT_MS;
+    for (const scope of tried) breakerOf(circuits, scope, now).ownTrialUntil = now + TRIAL_TIMEOUT_MS;
     return tried;
+  }
+
+  /** Takes trials for those of another process, about which the stored circuits say more. */
+  yieldTrial(account: ChannelAccount, models: readonly string[]): void {
+    const breakers = this.#accounts.get(account)?.breakers;
+    for (const model of models) {
+      const breaker = breakers?.get(model);
+      if (breaker !== undefined) Object.assign(breaker, { trialUntil: breaker.ownTrialUntil, ownTrialUntil: 0 });
+    }
   }
 
   /**
@@ -181,9 +193,9 @@ export class CircuitBreakers {
     const breakers = this.#accounts.get(account)?.breakers;
     const tried = ['', model].flatMap((scope) => {
       const breaker = breakers?.get(scope);
-      return breaker === undefined || breaker.trialUntil <= now ? [] : [{ scope, breaker }];
+      return breaker === undefined || !isOnTrial(breaker, now) ? [] : [{ scope, breaker }];
     });
-    for (const { breaker } of tried) breaker.trialUntil = 0;
+    for (const { breaker } of tried) Object.assign(breaker, { trialUntil: 0, ownTrialUntil: 0 });
     return tried.map(({ scope }) => scope);
   }
 
@@ -211,8 +223,8 @@ export class CircuitBreakers {
     for (const { account, model, timesOpened, openUntil, trialUntil, reason } of circuits) {
       const breaker = breakerOf(this.#accounts.getOrMake(account, newCircuits), model, now);
       // The stored state may be older than a trial that this process has started since.
-      const ownTrial = breaker.openUntil === openUntil ? breaker.trialUntil : 0;
-      Object.assign(breaker, { timesOpened, openUntil, trialUntil: Math.max(trialUntil, ownTrial), reason });
+      const ownTrialUntil = breaker.openUntil === openUntil ? breaker.ownTrialUntil : 0;
+      Object.assign(breaker, { timesOpened, openUntil, trialUntil, ownTrialUntil, reason });
     }
   }
 
@@ -298,8 +310,12 @@ const newBreakerState = (now: number): BreakerState => ({
   timesOpened: 0,
   openUntil: 0,
   trialUntil: 0,
+  ownTrialUntil: 0,
   reason: '',
 });
+
+const isOnTrial = ({ trialUntil, ownTrialUntil }: BreakerState, now: number): boolean =>
+  trialUntil > now || ownTrialUntil > now;
 
 function decay(breaker: BreakerState, now: number): void {
   const factor = 0.5 ** (Math.max(0, now - breaker.decayedAt) / HALF_LIFE_MS);
@@ -310,7 +326,7 @@ function decay(breaker: BreakerState, now: number): void {
 
 function availabilityOf(breaker: BreakerState | undefined, now: number): CircuitState {
   if (breaker === undefined || breaker.timesOpened === 0) return 'closed';
-  return breaker.openUntil > now || breaker.trialUntil > now ? 'open' : 'halfOpen';
+  return breaker.openUntil > now || isOnTrial(breaker, now) ? 'open' : 'halfOpen';
 }
 
 function toView(model: string, breaker: BreakerState, now: number): HealthView {
@@ -410,6 +426,7 @@ export class ReplicatedCircuitBreakers {
     try {
       await this.#writes;
       if (await this.#dependencies.store.beginTrial(account, models, now, now + TRIAL_TIMEOUT_MS)) return true;
+      this.breakers.yieldTrial(account, models);
       await this.#readAgain(account.id);
       return false;
     } catch (error) {
