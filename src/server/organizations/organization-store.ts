@@ -76,8 +76,10 @@ export class OrganizationStore implements Memberships {
   }
 
   async assertNotLastOwner(trx: Trx, userId: number): Promise<void> {
-    for (const { id, role } of await this.membershipsOf(trx, userId)) {
+    for (const { id } of await this.membershipsOf(trx, userId)) {
       await this.lockOrganization(trx, id);
+      // Read under the lock: the account may have become an owner while this transaction waited for it.
+      const role = await this.lockRole(trx, id, userId);
       if (role === 'owner' && (await this.countOwners(trx, id)) < 2) throw new AppError('last_owner');
     }
   }

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
+import type { Trx } from '../tables.ts';
 import { OrganizationStore } from './organization-store.ts';
 
 const SLUG = 'acme';
@@ -116,6 +117,20 @@ describe('organizations', () => {
       await member.fails(403, 'POST', `${path}/invitations`, { role: 'member' });
       await member.fails(403, 'DELETE', `${path}/members/${admin.id}`);
       await admin.ok('PUT', path, { name: 'Acme Studios' });
+    });
+
+    it('keeps an account that became the last owner while its removal waited', async () => {
+      const { database } = service.app;
+      class LateStore extends OrganizationStore {
+        override async lockOrganization(trx: Trx, id: number) {
+          const members = trx.updateTable('organization_members').where('organization_id', '=', id);
+          await members.set({ role: 'member' }).where('user_id', '=', owner.id).execute();
+          await members.set({ role: 'owner' }).where('user_id', '=', admin.id).execute();
+          return super.lockOrganization(trx, id);
+        }
+      }
+      const remove = () => database.transaction((trx) => new LateStore(database).assertNotLastOwner(trx, admin.id));
+      await assert.rejects(remove, { code: 'last_owner' });
     });
 
     it('keeps the last owner, also when two owners leave at once', async () => {

@@ -369,11 +369,13 @@ export class OrganizationService {
       const member = { organization_id: id, user_id: userId, role, provider, created_at: clock.now() };
       if (await store.addMember(trx, member)) await record('added', id, role);
     }
-    for (const { id, role, provider: by } of await store.membershipsOf(trx, userId)) {
-      if (by !== provider) continue;
+    for (const { id, role: before, provider: by } of await store.membershipsOf(trx, userId)) {
       const wanted = roles.get(id);
-      if (wanted === role) continue;
+      if (by !== provider || wanted === before) continue;
       await store.lockOrganization(trx, id);
+      // Read again: the person may have become the last owner while this transaction waited for the lock.
+      const role = await store.lockRole(trx, id, userId);
+      if (role === undefined || wanted === role) continue;
       if (role === 'owner' && (await store.countOwners(trx, id)) < 2) continue;
       if (wanted === undefined) {
         await this.#endMembership(trx, id, userId);
