@@ -13,6 +13,7 @@ import { fetchMetrics, METRICS_TOKEN } from '../../../test/operations/fetch-metr
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import type { Identity, IdentityProvider } from '../../contract/identity-providers.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
+import { OrganizationStore } from '../organizations/organization-store.ts';
 
 const ADA: JWTPayload = { sub: 'ada-1', email: 'ada@example.com', email_verified: true, name: 'Ada L.' };
 
@@ -123,6 +124,17 @@ forEachDatabase((name, _open, freshUrl) => {
       await again.signIn(company, 'company', { ...ADA, email: 'renamed@example.com' });
       assert.equal((await again.account())?.id, account?.id);
       assert.equal((await identitiesOf(again.user))[0]?.email, 'renamed@example.com');
+    });
+
+    it('refuses a subject that cannot be stored, and leaves out other claims that cannot', async () => {
+      const visitor = browser();
+      for (const sub of ['a\u0000b', 'a\ud800'])
+        assertRefused(await visitor.signIn(company, 'company', { ...ADA, sub }), 'identity_rejected');
+      assert.equal(await visitor.account(), undefined);
+      const odd = { sub: 'odd', sid: 's\u0000', email: 'odd\u0000@example.com', name: 'O\u0000dd', username: '\u0000' };
+      assert.equal((await visitor.signIn(company, 'company', odd)).status, 303);
+      const self = await visitor.account().then(() => visitor.user.ok('GET', '/api/user/self'));
+      assert.deepEqual([self.username, self.display_name, self.email], ['company-user', 'company-user', '']);
     });
 
     it('requests the scopes, reads the claims and gives the plan of its settings', async () => {
@@ -421,6 +433,41 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.deepEqual((await rolesAfter(['other'])).roles, ['member']);
     });
 
+    it('leaves an organization its owner who became the last one while the sign-in waited', async () => {
+      const [founder, heir] = [await service.signUp('founder'), browser()];
+      await service.root.ok('PUT', `/api/admin/users/${founder.id}`, { role: 'admin' });
+      await founder.logIn('founder');
+      const { kysely } = service.app.database;
+      const existing = await kysely
+        .selectFrom('organizations')
+        .select('id')
+        .where('slug', '=', 'film')
+        .executeTakeFirst();
+      const { id: filmId } =
+        existing ?? (await founder.ok<{ id: number }>('POST', '/api/organizations', { slug: 'film', name: 'Film' }));
+      await heir.signIn(company, 'teams', { sub: 'heir', groups: ['film'] });
+      const userId = (await heir.account())?.id ?? 0;
+      const { lockOrganization } = OrganizationStore.prototype;
+      const locking = mock.method(
+        OrganizationStore.prototype,
+        'lockOrganization',
+        async function (this: OrganizationStore, ...[trx, id]: Parameters<typeof lockOrganization>) {
+          const members = trx.updateTable('organization_members').where('organization_id', '=', filmId);
+          await members.set({ role: 'member' }).where('role', '=', 'owner').execute();
+          await members.set({ role: 'owner' }).where('user_id', '=', userId).execute();
+          return lockOrganization.call(this, trx, id);
+        },
+      );
+      try {
+        await browser().signIn(company, 'teams', { sub: 'heir', groups: [] });
+      } finally {
+        locking.mock.restore();
+      }
+      assert.equal(locking.mock.callCount(), 1);
+      const owners = kysely.selectFrom('organization_members').select('user_id').where('organization_id', '=', filmId);
+      assert.deepEqual(await owners.where('role', '=', 'owner').execute(), [{ user_id: userId }]);
+    });
+
     it('asks for the second step of the account, unless the provider states several factors', async () => {
       const owner = await service.signUp('two-step');
       await link(owner, 'closed', { sub: 'two-step' });
@@ -509,6 +556,9 @@ forEachDatabase((name, _open, freshUrl) => {
         'another event': { claims: { sub: 'leaver', events: { 'https://example.com/event': {} } } },
         'a nonce': { claims: { sub: 'leaver', nonce: 'n' } },
         'no id': { claims: { sub: 'leaver', jti: undefined } },
+        'an id that cannot be stored': { claims: { sub: 'leaver', jti: 'a\u0000b' } },
+        'a subject that cannot be stored': { claims: { sub: 'leaver\u0000' } },
+        'a subject that is no text': { claims: { sub: { name: 'leaver' } } },
         'neither subject nor session': {},
         expired: { claims: { sub: 'leaver', iat: now - 300, exp: now - 120 } },
         old: { claims: { sub: 'leaver', iat: now - 7200, exp: now + 120 } },

@@ -6,6 +6,7 @@ import { defined } from '../../contract/objects.ts';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import { isWellFormedText } from '../platform/text.ts';
 
 const API = 'https://api.github.com';
 
@@ -208,8 +209,8 @@ export class ProviderClient {
     if (typeof event !== 'object' || event === null || Array.isArray(event)) throw rejected('not a logout event');
     if (typeof jti !== 'string' || jti === '') throw rejected('the logout token has no id');
     if (sub === undefined && sid === undefined) throw rejected('neither sub nor sid');
-    if (sid !== undefined && typeof sid !== 'string') throw rejected('sid is no text');
-    return { issuer, sub, sid, jti };
+    if (![sub ?? '', sid ?? '', jti].every(isStorable)) throw rejected('sub, sid or jti is no text that can be stored');
+    return { issuer, sub, sid: sid as string | undefined, jti };
   }
 
   /** Tries the settings of a provider: its metadata, its keys, and client id and secret with a made-up code. */
@@ -372,9 +373,11 @@ function toIdentity(
   claims: Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string },
 ): VerifiedIdentity {
   const names = { email: 'email', email_verified: 'email_verified', name: 'name', username: 'preferred_username' };
+  // A subject without the characters that cannot be stored could be another one.
+  if (!isStorable(claims.sub)) throw rejected('sub cannot be stored');
   const text = (name: keyof typeof names): string | undefined => {
     const value = readClaim(claims, provider.claims?.[name] ?? names[name]);
-    return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+    return isStorable(value) && value.trim() !== '' ? value.trim() : undefined;
   };
   const email = text('email')?.toLowerCase();
   // Some providers write the boolean as text. Anything else, absence included, means that it is not verified.
@@ -387,13 +390,16 @@ function toIdentity(
     name: text('name'),
     username: text('username'),
     hasSeveralFactors: Array.isArray(claims.amr) && claims.amr.includes('mfa'),
-    sid: typeof claims.sid === 'string' ? claims.sid : undefined,
+    sid: isStorable(claims.sid) ? claims.sid : undefined,
     isAdmin: provider.admins && hasValue(readClaim(claims, provider.admins.claim), provider.admins.values),
     organizations: (provider.organizations ?? [])
       .filter(({ claim, values }) => hasValue(readClaim(claims, claim), values))
       .map(({ slug, role }) => ({ slug, role })),
   };
 }
+
+/** Whether a claim is text that both databases can store. */
+const isStorable = (claim: unknown): claim is string => typeof claim === 'string' && isWellFormedText(claim);
 
 /** A claim by its name, or by a path through nested claims such as `realm_access.roles`. */
 function readClaim(claims: Readonly<Record<string, unknown>>, name: string): unknown {
