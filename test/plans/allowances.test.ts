@@ -69,7 +69,24 @@ forEachDatabase((_name, _open, freshUrl) => {
     await plansApp.reserve(person, 10);
     await plansApp.passing(DAY, [person]);
     await plansApp.reserve(person, 10);
-    await person.fails(400, 'PUT', '/api/user/settings', { time_zone: 'Mars/Olympus' });
+    for (const time_zone of ['Mars/Olympus', 'CST'])
+      await person.fails(400, 'PUT', '/api/user/settings', { time_zone });
+  });
+
+  it('counts by UTC for an account whose stored time zone is none, which can choose another', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'nowhere', level: 1, daily_quota: 10 });
+    await plansApp.activate(person, 'nowhere');
+    const { kysely } = plansApp.app.database;
+    // Earlier releases accepted abbreviations, with which nothing can be calculated.
+    await kysely.updateTable('accounts').set({ time_zone: 'CST' }).where('id', '=', person.id).execute();
+    await kysely.updateTable('allowance_accounts').set({ zone: 'CST' }).where('user_id', '=', person.id).execute();
+    await plansApp.reserve(person, 10);
+    const [day] = (await plansApp.own(person)).windows;
+    assert.equal(new Date((day?.refreshes_at ?? 0) * 1000).getUTCHours(), 0);
+    await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
+    assert.equal((await plansApp.own(person)).allowance_left, 0);
+    await assert.rejects(plansApp.reserve(person, 1), /quota_not_enough/);
   });
 
   it('counts intervals and weeks from activation, to the second', async () => {

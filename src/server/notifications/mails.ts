@@ -4,7 +4,7 @@ import { TOPICS, type Topic, type TopicRule } from '../../contract/notifications
 import { defined } from '../../contract/objects.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Mailer, MailText } from '../mail/mail-queue.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, zonedTime } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { deleteOldRows, wasChanged } from '../platform/db/sql.ts';
 import { randomText } from '../platform/tokens.ts';
@@ -138,10 +138,8 @@ export function mailTime(now: number, { digestAt, quietFrom, quietTo }: MailSche
   return nextTimeOfDay(at, quietTo, zone);
 }
 
-const zoned = (unixMs: number, zone: string) => Temporal.Instant.fromEpochMilliseconds(unixMs).toZonedDateTimeISO(zone);
-
 function minuteOfDay(unixMs: number, zone: string): number {
-  const { hour, minute } = zoned(unixMs, zone);
+  const { hour, minute } = zonedTime(unixMs, zone);
   return hour * 60 + minute;
 }
 
@@ -150,10 +148,11 @@ const isWithin = (minute: number, from: number, to: number): boolean =>
 
 /** The first such time of day after `unixMs`. A time skipped by a clock change is shifted by the length of the gap. */
 function nextTimeOfDay(unixMs: number, minutes: number, zone: string): number {
-  const today = zoned(unixMs, zone).toPlainDate();
+  const now = zonedTime(unixMs, zone);
+  const today = now.toPlainDate();
   const time = new Temporal.PlainTime(Math.floor(minutes / 60), minutes % 60);
   for (let days = 0; ; days += 1) {
-    const at = today.add({ days }).toZonedDateTime({ timeZone: zone, plainTime: time }).epochMilliseconds;
+    const at = today.add({ days }).toZonedDateTime({ timeZone: now.timeZoneId, plainTime: time }).epochMilliseconds;
     if (at > unixMs) return at;
   }
 }

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { SpendLimit } from '../../contract/amounts.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, zonedTime } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/sql.ts';
 import type { Allowances, AllowanceTerms } from '../quota/ledger.ts';
@@ -220,12 +220,10 @@ interface DayRule {
 const WEEK_MS = 7 * DAY_MS;
 const MONTH_MS = 30 * DAY_MS;
 
-const zoned = (unixMs: number, zone: string) => Temporal.Instant.fromEpochMilliseconds(unixMs).toZonedDateTimeISO(zone);
-
 /** The calendar day of a zone: 23 or 25 h long when clocks change, and starting at 01:00 where they skip midnight. */
 function naturalDay(unixMs: number, zone: string): TimeSpan {
-  const now = zoned(unixMs, zone);
-  const next = now.toPlainDate().add({ days: 1 }).toZonedDateTime(zone);
+  const now = zonedTime(unixMs, zone);
+  const next = now.toPlainDate().add({ days: 1 }).toZonedDateTime(now.timeZoneId);
   return { startsAt: now.startOfDay().epochMilliseconds, endsAt: next.epochMilliseconds };
 }
 

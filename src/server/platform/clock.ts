@@ -25,12 +25,27 @@ export function manualClock(startMs = Date.now()): ManualClock {
   };
 }
 
-/** Whether this is an IANA name of a time zone. Accepts names only: offsets such as +02:00 have no daylight saving time. */
+/**
+ * Whether this is an IANA name of a time zone. Accepts names only: offsets such as +02:00 have no daylight saving time.
+ * `Intl` also knows abbreviations such as CST and PST, with which `Temporal` cannot calculate.
+ */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    new Temporal.ZonedDateTime(0n, name);
+    return true;
   } catch {
     return false;
+  }
+}
+
+/** A time in a zone. A stored name that is none, or none any more, counts as UTC instead of failing every use. */
+export function zonedTime(unixMs: number, zone: string): Temporal.ZonedDateTime {
+  const instant = Temporal.Instant.fromEpochMilliseconds(unixMs);
+  try {
+    return instant.toZonedDateTimeISO(zone);
+  } catch {
+    return instant.toZonedDateTimeISO('UTC');
   }
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { SpendLimit, SpendPeriod } from '../../contract/amounts.ts';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
+import { zonedTime } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { jsonTexts, prepareQuery } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
@@ -38,13 +39,14 @@ interface SpendWindow {
  * @param zone IANA name
  */
 export function spendWindowOf(period: SpendPeriod, now: number, zone: string): SpendWindow {
-  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate();
+  const time = zonedTime(now, zone);
+  const today = time.toPlainDate();
   const first = {
     day: () => today,
     week: () => today.subtract({ days: today.dayOfWeek - 1 }),
     month: () => today.with({ day: 1 }),
   }[period]();
-  const startOf = (date: Temporal.PlainDate): number => date.toZonedDateTime(zone).epochMilliseconds;
+  const startOf = (date: Temporal.PlainDate): number => date.toZonedDateTime(time.timeZoneId).epochMilliseconds;
   return { startsAt: startOf(first), endsAt: startOf(first.add({ [`${period}s`]: 1 })) };
 }
 
