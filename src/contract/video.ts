@@ -168,6 +168,11 @@ export const VideoRow = Type.Object({
   quota: Type.Integer({
     description: 'What was charged; what is reserved while it runs, and what was returned if it failed.',
   }),
+  reserved: Type.Optional(
+    Type.Integer({
+      description: 'What it had reserved, if it was charged less; another one like it reserves as much.',
+    }),
+  ),
   imported: Type.Boolean({
     description:
       'It ended in the program this account was imported from: `quota` was charged there and is in no ledger here.',

@@ -18,6 +18,12 @@ const VENDORS = [
   { vendor: 'wan', model: 'wan2.5-t2v-preview', fact: 'seconds', reported: 5 },
 ] as const;
 
+interface VideoRow {
+  readonly task_id: string;
+  readonly quota: number;
+  readonly reserved?: number;
+}
+
 forEachDatabase((_name, _open, freshUrl) => {
   let service: SandboxService;
   let key: string;
@@ -59,8 +65,10 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.equal(receipt.refunded, receipt.reserved - receipt.charged);
       assert.equal(receipt.ledger.length, 2);
       // The list of videos shows the same amount as the receipt.
-      const videos = await service.operator.requestData<{ task_id: string; quota: number }[]>('GET', '/api/videos');
-      assert.equal(videos.find(({ task_id }) => task_id === receipt.ref)?.quota, receipt.charged);
+      const videos = await service.operator.requestData<VideoRow[]>('GET', '/api/videos');
+      const video = videos.find(({ task_id }) => task_id === receipt.ref);
+      assert.equal(video?.quota, receipt.charged);
+      assert.equal(video.reserved, receipt.reserved > receipt.charged ? receipt.reserved : undefined);
     });
 
   it('never charges more than was reserved', async () => {

@@ -31,6 +31,7 @@ import {
   openAiStatusOf,
   parseTaskArtifact,
   parseTerms,
+  reservedQuota,
   type ShownTask,
   type SubmitResult,
   type Task,
@@ -614,6 +615,7 @@ function textsOf(body: Body, key: string): readonly { readonly text: string; rea
 
 /** @param posterUrl empty if the video has no poster or the row is not the reader's own */
 export function toVideoRow(task: ShownTask, posterUrl = ''): Static<typeof VideoRow> {
+  const reserved = reservedQuota(task);
   return defined({
     task_id: task.public_id,
     model: task.model,
@@ -624,6 +626,7 @@ export function toVideoRow(task: ShownTask, posterUrl = ''): Static<typeof Video
     fail_reason: task.fail_reason,
     error_code: task.error_code,
     quota: task.price,
+    reserved: reserved > task.price ? reserved : undefined,
     imported: isImportedEndedTask(task),
     poster_url: posterUrl,
     submit_time: toSeconds(task.submit_time),

@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { VENDORS, type VendorId } from '../../contract/model-kinds.ts';
-import type { CallFacts, Price } from '../../contract/pricing.ts';
+import { type CallFacts, isChatPrice, type Price, priceCall } from '../../contract/pricing.ts';
 import type { LongListPage, LongPage } from '../../contract/responses.ts';
 import {
   COARSE_PROGRESS,
@@ -688,6 +688,13 @@ export const formatTerms = (terms: TaskTerms): string => JSON.stringify(terms);
 /** Undefined for a task older than stored terms. */
 export const parseTerms = (text: string): TaskTerms | undefined =>
   text === '' ? undefined : (JSON.parse(text) as TaskTerms);
+
+/** The quota that a task reserved, which may exceed what was charged by the vendor's own figures. */
+export function reservedQuota({ price, pricing, status }: Pick<Task, 'price' | 'pricing' | 'status'>): number {
+  const terms = status === 'SUCCESS' ? parseTerms(pricing) : undefined;
+  if (terms === undefined || isChatPrice(terms.price) || terms.price.settle_by !== 'vendor') return price;
+  return priceCall(terms.price, terms.facts).quota;
+}
 
 type TracedTask = Pick<NewTask, 'id' | 'vendor' | 'model' | 'traceparent'>;
 

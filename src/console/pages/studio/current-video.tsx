@@ -148,7 +148,9 @@ export function RemixButtons({ video, actions, compact = false, isOpen = false }
         aria-keyshortcuts={compact ? undefined : 'v'}
         onClick={() => (video.status === 'FAILURE' ? actions.retry(id) : actions.vary(id))}
       >
-        {t(video.status === 'FAILURE' ? 'retryPrice' : 'varyPrice', { price: formatCredits(video.quota) })}
+        {t(video.status === 'FAILURE' ? 'retryPrice' : 'varyPrice', {
+          price: formatCredits(video.reserved ?? video.quota),
+        })}
       </Button>
       {act(t('reuse'), <IconArrowBackUp size={16} />, () => actions.remix(id), 'r')}
       {finished ? (
