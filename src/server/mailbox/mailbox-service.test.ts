@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { candidateLocalParts, isLocalPart, isReserved, withoutSeparators } from './mailbox-service.ts';
+import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { manualClock } from '../platform/clock.ts';
+import { openLog } from '../platform/log.ts';
+import type { MailBackend } from './mail-backend.ts';
+import {
+  adoptLegacyMailbox,
+  candidateLocalParts,
+  isLocalPart,
+  isReserved,
+  type MailboxService,
+  Reconciler,
+  withoutSeparators,
+} from './mailbox-service.ts';
+import { MailboxStore } from './mailbox-store.ts';
 
 /** The rule of the contract, implemented independently for comparison. */
 const CONTRACT = (text: string) =>
@@ -51,5 +64,46 @@ describe('local parts', () => {
     for (const name of ['ada', 'administer', 'infobox']) assert.ok(!isReserved(name), name);
     assert.equal(withoutSeparators('a.d_a-1'), 'ada1');
     assert.notEqual(withoutSeparators('___'), withoutSeparators('____'));
+  });
+});
+
+forEachDatabase((_name, open) => {
+  it('gives the mail server the latest access, also when two processes give theirs at once', async () => {
+    const database = await open();
+    const { kysely } = database;
+    const person = { username: 'eve', display_name: 'Eve', role: 'user', status: 1, created_at: 1 } as const;
+    const { id: userId } = await kysely.insertInto('accounts').values(person).returning('id').executeTakeFirstOrThrow();
+    const clock = manualClock();
+    await adoptLegacyMailbox({ database, clock, domain: 'mail.test' }, userId, 'eve');
+    const store = new MailboxStore(database);
+    let isActive = true;
+    const reconcilerOf = (ensureMailbox: MailBackend['ensureMailbox']) =>
+      new Reconciler({
+        store,
+        clock,
+        backend: { ensureMailbox, endSessions: async () => {} } as unknown as MailBackend,
+        mailboxes: undefined as unknown as MailboxService,
+        log: openLog('silent'),
+      });
+    const isReading = Promise.withResolvers<void>();
+    const isDisabled = Promise.withResolvers<void>();
+    // Reads the account before it is disabled, but the mail server receives this last.
+    const early = reconcilerOf(async ({ active }) => {
+      isReading.resolve();
+      await isDisabled.promise;
+      isActive = active;
+    }).syncAccess();
+    await isReading.promise;
+    await kysely.updateTable('accounts').set({ status: 2 }).where('id', '=', userId).execute();
+    await reconcilerOf(async ({ active }) => {
+      isActive = active;
+      isDisabled.resolve();
+      await early;
+    }).syncAccess();
+    assert.equal(isActive, true);
+    await reconcilerOf(async ({ active }) => {
+      isActive = active;
+    }).syncAccess();
+    assert.equal(isActive, false);
   });
 });

@@ -512,10 +512,11 @@ export class Reconciler {
           const found = await store.findById(id);
           if (found === undefined) return;
           const access = toMailboxServerData(found);
-          if (serverDataFingerprint(access) === found.mailbox.provisioned_access) return;
+          const { provisioned_access: before } = found.mailbox;
+          if (serverDataFingerprint(access) === before) return;
           await backend.ensureMailbox(access);
           if (!access.active) await backend.endSessions(access.address);
-          await store.setProvisioned(id, serverDataFingerprint(access));
+          await store.setProvisioned(id, before, serverDataFingerprint(access));
         });
       }
       if (ids.length < BATCH) return;

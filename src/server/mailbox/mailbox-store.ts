@@ -113,13 +113,21 @@ export class MailboxStore {
     return wasChanged(result);
   }
 
-  async setProvisioned(id: number, access: string): Promise<void> {
-    await this.#database.kysely
-      .updateTable('mailboxes')
-      .set({ provisioned_access: access })
-      .where('id', '=', id)
-      .where('state', '=', 'active')
-      .execute();
+  /**
+   * Records what the mail server was given. If another process has recorded something since `before` was read, it is
+   * unknown which of the two the server received last, and nothing is recorded, so that the next pass repeats it.
+   */
+  async setProvisioned(id: number, before: string | null, access: string): Promise<void> {
+    const record = (provisioned: string | null) =>
+      this.#database.kysely
+        .updateTable('mailboxes')
+        .set({ provisioned_access: provisioned })
+        .where('id', '=', id)
+        .where('state', '=', 'active');
+    const result = await record(access)
+      .where('provisioned_access', before === null ? 'is' : '=', before)
+      .executeTakeFirst();
+    if (!wasChanged(result)) await record(null).execute();
   }
 
   /** Stores the next password, replacing one that was still pending. */
