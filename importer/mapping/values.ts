@@ -1,7 +1,11 @@
+import { toWellFormedText } from '../../src/server/platform/text.ts';
 import type { SourceDatabase, SourceRow } from '../source.ts';
 
-/** Text of a column without the blanks some engines pad it with; empty if null or missing. */
-export const textOf = (row: SourceRow, column: string): string => (row[column] ?? '').trim();
+/**
+ * Text of a column without the blanks some engines pad it with, and without what PostgreSQL cannot store, which SQLite
+ * can contain; empty if null or missing.
+ */
+export const textOf = (row: SourceRow, column: string): string => toWellFormedText(row[column] ?? '').trim();
 
 /** Reads a whole number; `otherwise` if there is none. */
 export function integerOf(row: SourceRow, column: string, otherwise = 0n): bigint {
