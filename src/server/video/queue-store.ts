@@ -408,6 +408,26 @@ export class TaskQueueStore {
     return rows.map((row) => row.task_id);
   }
 
+  /**
+   * Tasks from before a time that wait with a reservation but in no lane, so that nothing would ever start or end them.
+   * Releases before migration 0122 could lose the place of a video.
+   */
+  async withoutPlace(time: number, limit: number): Promise<string[]> {
+    const rows = await this.#database.kysely
+      .selectFrom('reservations')
+      .innerJoin('tasks', 'tasks.id', 'reservations.ref')
+      .select('tasks.id')
+      .where('reservations.created_at', '<', time)
+      .where('tasks.status', '=', 'NOT_START')
+      .where('tasks.next_poll_at', 'is', null)
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('queued_tasks').select('id').whereRef('queued_tasks.task_id', '=', 'tasks.id'))),
+      )
+      .limit(limit)
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
   /** Waiting videos by vendor, for the metrics. */
   countByVendor() {
     return this.#database.kysely

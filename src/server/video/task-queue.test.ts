@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
+import { assertLedgerConsistent } from '../../../test/faults/ledger-assertions.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { openLedger } from '../../../test/ledger-fixture.ts';
+import { makePoller } from '../../../test/video/poller-fixture.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
@@ -14,6 +18,11 @@ import type { Task } from './task-store.ts';
 const CHANNEL = { id: 1, credentialId: 1 };
 const TIMES = { now: 10, nextPollAt: 20 };
 
+const REQUEST = { json: '{"prompt":"a cat","images":[]}', parts: [] };
+
+const rowOf = ({ id: task_id, user_id, token_id, vendor, model, created_at }: Task) =>
+  ({ task_id, user_id, token_id, vendor, model, channels: '1', level: 0, created_at, lane: 'vendor:kling' }) as const;
+
 /** What another process does with a video that this one is about to start. */
 type OtherProcess = (queued: TaskQueueStore) => Promise<void>;
 
@@ -23,10 +32,8 @@ forEachDatabase((_name, open) => {
     const database = await open();
     const { store, task } = await insertTask(database, { channel_id: null, next_poll_at: null });
     const queued = new TaskQueueStore(database);
-    const { id: task_id, user_id, token_id, vendor, model, created_at } = task;
-    const row = { task_id, user_id, token_id, vendor, model, channels: '1', level: 0, created_at };
-    const request = { json: '{"prompt":"a cat"}', parts: [] };
-    await database.transaction((trx) => queued.insert(trx, { ...row, lane: 'vendor:kling' }, request));
+    const { id: task_id } = task;
+    await database.transaction((trx) => queued.insert(trx, rowOf(task), REQUEST));
     const [head] = await queued.findAll([task_id]);
     assert.ok(head !== undefined);
     const looked = Promise.withResolvers<void>();
@@ -56,15 +63,41 @@ forEachDatabase((_name, open) => {
     return { queue, queued, task_id, looked: looked.promise, putBack };
   };
 
+  it('refunds a video that waits but lost its place, and none that has one', async () => {
+    const database = await open();
+    await insertAccounts(database, [1]);
+    const clock = manualClock();
+    const ledger = openLedger(database, undefined, clock);
+    await ledger.open(1, 10_000);
+    const created_at = clock.now();
+    const waiting = { channel_id: null, next_poll_at: null, price: 700, created_at };
+    const queued = new TaskQueueStore(database);
+    for (const id of ['task_1', 'task_2']) {
+      await ledger.reserve(id, 1, 700);
+      const { task } = await insertTask(database, { ...waiting, id });
+      if (id === 'task_2') await database.transaction((trx) => queued.insert(trx, rowOf(task), REQUEST));
+    }
+    const { completion, store } = makePoller(database, ledger.quota, clock);
+    const queue = new TaskQueue({
+      ...{ database, store, clock, completion, log: openLog('silent') },
+    } as unknown as ConstructorParameters<typeof TaskQueue>[0]);
+    const states = async () => [(await store.findById('task_1'))?.status, (await store.findById('task_2'))?.status];
+    await queue.maintain();
+    assert.deepEqual(await states(), ['NOT_START', 'NOT_START'], 'a video that is just being stored');
+    clock.advance(2 * HOUR_MS);
+    await queue.maintain();
+    assert.deepEqual(await states(), ['FAILURE', 'NOT_START']);
+    await assertLedgerConsistent(database);
+    assert.equal((await ledger.store.openRefs(clock.now(), 'task_', 10)).length, 1);
+  });
+
   it('sends a video later whose files cannot be read for now', async () => {
     const database = await open();
     await insertAccounts(database, [1]);
     const { store, task } = await insertTask(database, { channel_id: null, next_poll_at: null });
     const queued = new TaskQueueStore(database);
-    const { id: task_id, user_id, token_id, vendor, model, created_at } = task;
-    const row = { task_id, user_id, token_id, vendor, model, channels: '1', level: 0, created_at };
-    const request = { json: '{"prompt":"a cat","images":[]}', parts: [] };
-    await database.transaction((trx) => queued.insert(trx, { ...row, lane: 'vendor:kling' }, request));
+    const { id: task_id, vendor, model } = task;
+    await database.transaction((trx) => queued.insert(trx, rowOf(task), REQUEST));
     const clock = manualClock();
     const errors = [new AppError('unavailable'), new Error('the disk has failed')];
     const renewed: number[] = [];
@@ -116,7 +149,7 @@ forEachDatabase((_name, open) => {
     queue.start();
     await looked;
     await queue.stop();
-    assert.equal((await queued.readRequest(task_id))?.json, '{"prompt":"a cat"}');
+    assert.equal((await queued.readRequest(task_id))?.json, REQUEST.json);
   });
 
   it('keeps a video waiting that another process started and whose vendor had no room', async () => {
@@ -128,6 +161,6 @@ forEachDatabase((_name, open) => {
     await looked;
     await queue.stop();
     assert.equal((await queued.findAll([task_id])).length, 1);
-    assert.equal((await queued.readRequest(task_id))?.json, '{"prompt":"a cat"}');
+    assert.equal((await queued.readRequest(task_id))?.json, REQUEST.json);
   });
 });

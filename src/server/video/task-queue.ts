@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { ERRORS, type ErrorCode } from '../../contract/error-codes.ts';
 import { defined } from '../../contract/objects.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
@@ -247,12 +248,16 @@ export class TaskQueue {
   /** Fails videos that have waited too long and removes leftovers of killed processes. Called every minute. */
   async maintain(): Promise<void> {
     const { completion, store, clock } = this.#dependencies;
-    for (const id of await this.#queued.waitingSince(clock.now() - MAX_WAIT_MS, MAX_EXPIRED_AT_ONCE)) {
+    const end = async (id: string, message: string): Promise<void> => {
       const task = await store.findById(id);
-      const failure = { cause: 'timeout', message: 'it waited for a week', code: 'timeout' } as const;
-      if (task !== undefined) await completion.failWaiting(task, failure);
+      if (task !== undefined) await completion.failWaiting(task, { cause: 'timeout', message, code: 'timeout' });
       await this.#queued.removeEnded(id);
-    }
+    };
+    const now = clock.now();
+    for (const id of await this.#queued.waitingSince(now - MAX_WAIT_MS, MAX_EXPIRED_AT_ONCE))
+      await end(id, 'it waited for a week');
+    for (const id of await this.#queued.withoutPlace(now - HOUR_MS, MAX_EXPIRED_AT_ONCE))
+      await end(id, 'it lost its place in the queue');
     await this.#queued.deleteLeftovers();
   }
 
