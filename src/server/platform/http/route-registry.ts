@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
+import type buildSerializer from 'fast-json-stringify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Role } from '../../../contract/account-fields.ts';
 import {
@@ -418,11 +419,10 @@ function callerResolverFor(endpoint: Endpoint, authenticator: Authenticator): Ca
 
 type Serialize = (value: unknown) => string;
 
-const requireOfFastify = createRequire(import.meta.resolve('fastify'));
+const load = createRequire(import.meta.url);
 
-/** Builds the serializer that Fastify itself uses, from Fastify's own dependency. */
 const serializerOf = memoizeByObject((schema: object) =>
-  (requireOfFastify('fast-json-stringify') as (schema: object) => Serialize)(schema),
+  (load('fast-json-stringify') as typeof buildSerializer)(schema),
 );
 
 /**
