@@ -2,6 +2,7 @@ import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { registeredType } from '../../platform/media.ts';
 import { ANTHROPIC_MESSAGES_DIALECT, isBlank, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
+import { CitedTexts, MAX_CITATIONS } from './citations.ts';
 import {
   checkMembers,
   type DroppedFields,
@@ -23,6 +24,7 @@ import {
 } from './fields.ts';
 import {
   type CacheMarker,
+  type Citation,
   type Conversation,
   type FunctionTool,
   type MediaPart,
@@ -557,11 +559,15 @@ const WORDS: Readonly<Record<StopReason, string>> = {
   failed: 'end_turn',
 };
 const READ_MEMBERS = RESPONSE_MEMBERS.messages;
+const CITATIONS = 'response.content.citations';
 
 /** An open block of the stream. */
 interface OpenBlock {
   readonly type: 'text' | 'thinking' | 'call' | 'media' | 'other';
   readonly call?: DraftCall;
+  /** Offset at which a text starts, and what it cites: streams send citations before the text. */
+  readonly start?: number;
+  readonly citations?: unknown[];
   /** Signature of reasoning; arrives in the start of its block, in one piece or in several. */
   signature: string;
 }
@@ -666,8 +672,9 @@ export class AnthropicReader implements ResponseReader {
       begun = { type: 'thinking', signature: textOf(signature) };
     } else if (type === 'redacted_thinking') builder.signature(readSignature(block.data, 'anthropic'), true);
     else if (type === 'text' || (type === undefined && typeof text === 'string')) {
+      begun = { type: 'text', start: builder.said.length, citations: [], signature: '' };
       builder.text(textOf(text));
-      begun = { type: 'text', signature: '' };
+      for (const citation of listOf(block.citations)) this.#cite(citation, begun);
     } else if (media !== undefined) {
       builder.media(media);
       begun = { type: 'media', signature: '' };
@@ -685,6 +692,7 @@ export class AnthropicReader implements ResponseReader {
     const { text, thinking, partial_json: json, signature } = delta;
     nameDropped(delta, READ_MEMBERS.delta, builder.dropped, 'response.delta');
     builder.text(textOf(text));
+    if (!isBlank(delta.citation)) this.#cite(delta.citation, block);
     builder.thinking(textOf(thinking));
     if (textOf(signature) !== '') {
       const known = block?.type === 'thinking' ? block : this.#beginThought();
@@ -705,11 +713,28 @@ export class AnthropicReader implements ResponseReader {
     return begun;
   }
 
+  #cite(citation: unknown, block: OpenBlock | undefined): void {
+    if (block?.citations !== undefined && block.citations.length < MAX_CITATIONS) block.citations.push(citation);
+    else this.builder.dropped.drop(CITATIONS);
+  }
+
   #stop(block: OpenBlock | undefined): void {
     if (block?.call !== undefined) this.builder.endCall(block.call);
+    this.#endText(block);
     if (block === undefined || block.signature === '') return;
     this.builder.signature(readSignature(block.signature, 'anthropic'), false);
     block.signature = '';
+  }
+
+  /** Cites for the whole text of a block; Anthropic starts another block for each passage. */
+  #endText(block: OpenBlock | undefined): void {
+    const { start = 0, citations = [] } = block ?? {};
+    const { length: end } = this.builder.said;
+    for (const value of citations.splice(0)) {
+      const { type, url, source, title, cited_text: citedText } = asObject(value) ?? {};
+      const page = type === 'search_result_location' ? source : url;
+      this.builder.cite({ url: page, title, citedText, range: start < end ? { start, end } : undefined }, CITATIONS);
+    }
   }
 }
 
@@ -738,13 +763,27 @@ function toStop({ reason, stopSequence }: End, { asked }: ResponseContext): obje
 
 const toMessage = ({ id, model }: ResponseContext) => ({ id: `msg_${id}`, type: 'message', role: 'assistant', model });
 
+/**
+ * A citation of a web page. Anthropic's index of the search result has no equivalent, and is required.
+ */
+const toCitation = ({ url, title, citedText }: Citation): object => ({
+  type: 'web_search_result_location',
+  url,
+  title: title ?? null,
+  cited_text: citedText ?? '',
+  encrypted_index: '',
+});
+
 /** Writes a complete message from its events. */
 export function writeAnthropicResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
   const { blocks, end } = collectResponse(events);
   return {
     ...toMessage(context),
     content: blocks.map((block) => {
-      if (block.type === 'text') return { type: 'text', text: block.text, citations: null };
+      if (block.type === 'text') {
+        const { text, citations } = block;
+        return { type: 'text', text, citations: citations.length === 0 ? null : citations.map(toCitation) };
+      }
       if (block.type === 'media') return { type: 'text', text: toMarkdown(block.media), citations: null };
       if (block.type === 'call') return { type: 'tool_use', id: block.id, name: block.name, input: block.input };
       const signature = block.signature === undefined ? '' : toOwn(block.signature);
@@ -768,6 +807,8 @@ export class AnthropicStreamWriter implements StreamWriter {
   readonly #context: ResponseContext;
   #index = -1;
   #open: 'text' | 'thinking' | 'call' | undefined;
+  /** Texts by the index of their block. */
+  readonly #texts = new CitedTexts<number>();
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -779,8 +820,13 @@ export class AnthropicStreamWriter implements StreamWriter {
         const message = { ...toMessage(this.#context), content: [], stop_reason: null, stop_sequence: null };
         return write('message_start', { message: { ...message, usage: toFigures(undefined) } });
       }
-      case 'text':
-        return this.#say(event.text);
+      case 'text': {
+        const text = this.#say(event.text);
+        this.#texts.add(this.#index, event.text);
+        return text;
+      }
+      case 'citation':
+        return this.#cite(event.citation);
       // Responses of this dialect cannot contain images.
       case 'media':
         return this.#say(toMarkdown(event.media));
@@ -831,6 +877,14 @@ export class AnthropicStreamWriter implements StreamWriter {
 
   #say(text: string): string {
     return this.#begin('text', { type: 'text', text: '' }) + this.#delta({ type: 'text_delta', text });
+  }
+
+  /** Blocks that have ended cannot be changed. */
+  #cite(citation: Citation): string {
+    if (this.#open === 'text' && this.#texts.locate(citation)?.place === this.#index)
+      return this.#delta({ type: 'citations_delta', citation: toCitation(citation) });
+    this.#context.dropped?.drop(CITATIONS);
+    return '';
   }
 
   #delta(delta: object): string {

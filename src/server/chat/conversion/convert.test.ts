@@ -35,13 +35,15 @@ describe('random json', () => {
     'tool_call_id tool_use_id tool_calls functionCall functionResponse response output summary encrypted_content reasoning thinking ' +
     'signature source media_type data url image_url inlineData mimeType item delta index output_index choices message finish_reason ' +
     'content_block stop_reason usage candidates finishReason promptFeedback generationConfig output_config text_format format schema ' +
-    'toolConfig functionCallingConfig mode incomplete_details reason error'
+    'toolConfig functionCallingConfig mode incomplete_details reason error annotations annotation url_citation citations citation ' +
+    'start_index end_index groundingMetadata groundingChunks groundingSupports groundingChunkIndices segment startIndex endIndex web uri'
   ).split(' ');
   const WORDS = (
     'user assistant system developer tool model function custom namespace text input_text output_text image image_url tool_use tool_result ' +
     'thinking redacted_thinking message function_call function_call_output custom_tool_call reasoning base64 auto any required ' +
     'content_block_start content_block_delta message_delta message_stop message_start input_json_delta response.output_item.added ' +
-    'response.output_item.done response.function_call_arguments.delta response.completed response.output_text.delta __proto__ constructor'
+    'response.output_item.done response.function_call_arguments.delta response.completed response.output_text.delta __proto__ constructor ' +
+    'url_citation citations_delta response.output_text.annotation.added https://a.example/'
   ).split(' ');
   const junk = fc.letrec<{ value: unknown; object: UntrustedObject }>((tie) => ({
     value: fc.oneof(

@@ -121,7 +121,7 @@ export class ResponseConversion {
     this.#reader = source.createReader(target.interleaves);
     this.#reader.builder.avoidCallIds(context.callIds ?? []);
     this.#target = target;
-    this.#context = context;
+    this.#context = { ...context, dropped: this.#reader.builder.dropped };
   }
 
   /** Paths of the members that the caller's dialect cannot express. */

@@ -63,6 +63,7 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
       candidate: (inner) => ({ candidates: [{ content: { parts: [] }, ...inner }] }),
       part: (inner) => ({ candidates: [{ content: { parts: [{ text: 'x', ...inner }] } }] }),
       functionCall: (inner) => ({ candidates: [{ content: { parts: [{ functionCall: { name: 'f', ...inner } }] } }] }),
+      grounding: (inner) => ({ candidates: [{ content: { parts: [] }, groundingMetadata: { ...inner } }] }),
       media: (inner) => ({ candidates: [{ content: { parts: [{ inlineData: { data: 'eA==', ...inner } }] } }] }),
     },
   },

@@ -324,17 +324,17 @@ const IMAGE =
 export const RESPONSE_MEMBERS = {
   chat: {
     body: table(
-      'id choices usage',
+      'id choices usage citations search_results',
       'object created model system_fingerprint service_tier provider obfuscation request_id x_groq timings message msg success status nvext kv_transfer_params prompt_filter_results',
       FAILURES,
     ),
     choice: table(
-      'index delta message text finish_reason usage stop_reason matched_stop',
+      'index delta message text finish_reason usage stop_reason matched_stop annotations',
       'native_finish_reason content_filter_results content_filter_offset seed token_ids routed_experts',
       'error',
     ),
     message: table(
-      'content refusal reasoning_content reasoning reasoning_text thinking thought reasoning_details reasoning_opaque thinking_blocks extra_content tool_calls function_call images audio',
+      'content refusal reasoning_content reasoning reasoning_text thinking thought reasoning_details reasoning_opaque thinking_blocks extra_content tool_calls function_call images audio annotations',
       'role name id',
     ),
     part: table(`type text thinking reasoning refusal content ${IMAGE}`, 'index closed'),
@@ -352,15 +352,15 @@ export const RESPONSE_MEMBERS = {
       FAILURES,
     ),
     event: table(
-      'type response item part delta text refusal arguments input item_id output_index content_index summary_index name call_id partial_image_b64',
-      'sequence_number obfuscation logprobs annotation annotation_index partial_image_index size quality background output_format',
+      'type response item part delta text refusal arguments input item_id output_index content_index summary_index name call_id partial_image_b64 annotation',
+      'sequence_number obfuscation logprobs annotation_index partial_image_index size quality background output_format',
       'error',
     ),
     item: table(
       'id type content summary encrypted_content call_id name arguments input result output_format',
       'role status size quality background action revised_prompt namespace created_by phase',
     ),
-    part: table(`type text refusal ${IMAGE}`, 'logprobs index'),
+    part: table(`type text refusal annotations ${IMAGE}`, 'logprobs index'),
   },
   messages: {
     body: table(
@@ -369,9 +369,9 @@ export const RESPONSE_MEMBERS = {
       FAILURES,
     ),
     event: table('type message index content_block delta usage', 'context_management request_id', 'error'),
-    block: table('type text thinking signature data id name input source', 'caller'),
+    block: table('type text citations thinking signature data id name input source', 'caller'),
     delta: table(
-      'type text thinking signature partial_json stop_reason stop_sequence',
+      'type text citation thinking signature partial_json stop_reason stop_sequence',
       'container stop_details estimated_tokens',
     ),
   },
@@ -382,7 +382,7 @@ export const RESPONSE_MEMBERS = {
       FAILURES,
     ),
     candidate: table(
-      'index content finishReason finish_reason',
+      'index content finishReason finish_reason groundingMetadata grounding_metadata citationMetadata citation_metadata',
       'finishMessage safetyRatings tokenCount avgLogprobs safety_ratings',
     ),
     part: table(
@@ -390,6 +390,11 @@ export const RESPONSE_MEMBERS = {
       'videoMetadata mediaResolution partMetadata',
     ),
     functionCall: table('id name args'),
+    grounding: table(
+      'groundingChunks grounding_chunks groundingSupports grounding_supports',
+      // Scores of the retrieval.
+      'retrievalMetadata retrieval_metadata',
+    ),
     media: table('mimeType mime_type data fileUri file_uri', 'displayName'),
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, MemberTable>>>>;

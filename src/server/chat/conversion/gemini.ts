@@ -2,6 +2,7 @@ import { asObject, defined, type UntrustedObject } from '../../../contract/objec
 import { registeredType } from '../../platform/media.ts';
 import { GEMINI_DIALECT, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
+import { CountedText } from './citations.ts';
 import {
   checkMembers,
   type DroppedFields,
@@ -18,8 +19,10 @@ import {
   textAt,
   textsAt,
 } from './fields.ts';
+import { GroundingReader, type PartCitation, toGroundingMetadata } from './grounding.ts';
 import {
   type CallPart,
+  type Citation,
   type Conversation,
   type FunctionTool,
   type GeneratedMedia,
@@ -478,9 +481,11 @@ export class GeminiReader implements ResponseReader {
   #word = '';
   #isBlocked = false;
   #candidate: unknown;
+  readonly #grounding: GroundingReader;
 
   constructor(interleaves = false) {
     this.builder = new ResponseBuilder(interleaves);
+    this.#grounding = new GroundingReader(this.builder);
   }
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
@@ -507,6 +512,7 @@ export class GeminiReader implements ResponseReader {
   finish(): ResponseEvent[] {
     const reason = this.#isBlocked ? 'refused' : readStopReason(this.#word);
     if (reason === 'failed') this.builder.fail(this.#word);
+    this.#grounding.finish();
     this.builder.end(reason ?? 'end');
     return this.builder.take();
   }
@@ -518,7 +524,12 @@ export class GeminiReader implements ResponseReader {
     const content = Array.isArray(candidate.content) ? asObject(candidate.content[0]) : asObject(candidate.content);
     if (typeof candidate.content === 'string') this.builder.text(candidate.content);
     const parts = asObject(content?.parts) === undefined ? listOf(content?.parts) : [content?.parts];
-    for (const part of parts) this.#readPart(asObject(part) ?? {});
+    const starts = parts.map((part) => {
+      const start = this.builder.said.length;
+      this.#readPart(asObject(part) ?? {});
+      return start;
+    });
+    this.#grounding.read(candidate, starts);
   }
 
   #readPart(part: UntrustedObject): void {
@@ -579,20 +590,22 @@ const toThought = (text: string, signature: Signature | undefined): object => ({
   thoughtSignature: signature === undefined ? undefined : toOwn(signature),
 });
 
-const toChunk = (
-  { id, model }: ResponseContext,
-  parts: readonly object[],
-  reason?: StopReason,
-  usage?: Usage,
-): object => ({
+interface ChunkEnd {
+  readonly reason: StopReason;
+  readonly usage: Usage | undefined;
+  readonly cited: readonly PartCitation[];
+}
+
+const toChunk = ({ id, model }: ResponseContext, parts: readonly object[], end?: ChunkEnd): object => ({
   candidates: [
     {
       content: { role: 'model', parts },
-      finishReason: reason === undefined ? undefined : WORDS[reason],
+      finishReason: end && WORDS[end.reason],
+      groundingMetadata: end && toGroundingMetadata(end.cited),
       index: 0,
     },
   ],
-  usageMetadata: reason === undefined ? undefined : toFigures(usage),
+  usageMetadata: end && toFigures(end.usage),
   modelVersion: model,
   responseId: id,
 });
@@ -606,7 +619,19 @@ export function writeGeminiResponse(events: readonly ResponseEvent[], context: R
     if (block.type === 'thinking') return toThought(block.text, block.signature);
     return { functionCall: { id: block.id, name: block.name, args: block.input } };
   });
-  return toChunk(context, parts, end.reason, end.usage);
+  const cited = blocks.flatMap((block, partIndex) => {
+    if (block.type !== 'text') return [];
+    const text = new CountedText();
+    text.add(block.text);
+    nameCitedText(block.citations, context);
+    return block.citations.map((citation) => ({ citation, text, range: citation.range, partIndex }));
+  });
+  return toChunk(context, parts, { reason: end.reason, usage: end.usage, cited });
+}
+
+/** Names the words of cited pages, which grounding by a search does not contain. */
+function nameCitedText(citations: readonly Citation[], { dropped }: ResponseContext): void {
+  if (citations.some(({ citedText }) => citedText !== undefined)) dropped?.drop('response.citations.cited_text');
 }
 
 interface OpenCall {
@@ -620,6 +645,8 @@ export class GeminiStreamWriter implements StreamWriter {
   readonly #context: ResponseContext;
   #open: OpenCall[] = [];
   readonly #byIndex = new Map<number, OpenCall>();
+  readonly #text = new CountedText();
+  readonly #citations: PartCitation[] = [];
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -630,7 +657,14 @@ export class GeminiStreamWriter implements StreamWriter {
       case 'start':
         return '';
       case 'text':
+        this.#text.add(event.text);
         return this.#flush() + this.#part({ text: event.text });
+      case 'citation': {
+        const { citation } = event;
+        nameCitedText([citation], this.#context);
+        this.#citations.push({ citation, text: this.#text, range: citation.range, partIndex: undefined });
+        return '';
+      }
       case 'thinking':
         return this.#flush() + this.#part({ text: event.text, thought: true });
       case 'signature':
@@ -649,7 +683,7 @@ export class GeminiStreamWriter implements StreamWriter {
         return '';
       }
       case 'end':
-        return this.#flush() + write(toChunk(this.#context, [{ text: '' }], event.reason, event.usage));
+        return this.#flush() + write(toChunk(this.#context, [{ text: '' }], { ...event, cited: this.#citations }));
     }
   }
 

@@ -260,13 +260,31 @@ export interface GeneratedMedia {
   readonly url?: string;
 }
 
+/** A part of a text, from one offset up to another, as JavaScript counts. */
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A web page that a text cites. */
+export interface Citation {
+  readonly url: string;
+  readonly title: string | undefined;
+  /** The words of the page. */
+  readonly citedText: string | undefined;
+  /** The text that cites it, in the joined texts of the response; undefined if the upstream does not say. */
+  readonly range: TextRange | undefined;
+}
+
 /**
  * One event of a response; a complete response is a list of them. The first is `start` and the last is `end`. No other
- * event comes between a call and its last `args`, each call has its own id and a name, and calls are numbered from 0.
+ * event comes between a call and its last `args`, each call has its own id and a name, and calls are numbered from 0. A
+ * citation follows its text.
  */
 export type ResponseEvent =
   | { readonly type: 'start'; readonly id: string }
   | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'citation'; readonly citation: Citation }
   | { readonly type: 'thinking'; readonly text: string }
   /** Ends reasoning; `isRedacted`: the whole of a reasoning without text. */
   | { readonly type: 'signature'; readonly signature: Signature; readonly isRedacted: boolean }

@@ -1,6 +1,8 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { CHAT_DIALECT, isBlank, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
+import { AnnotationReader, toChatAnnotation, toChatAnnotations } from './annotations.ts';
+import { CitedTexts, CountedText } from './citations.ts';
 import {
   checkMembers,
   type DroppedFields,
@@ -29,6 +31,7 @@ import {
 import {
   type CacheMarker,
   type CallPart,
+  type Citation,
   type Conversation,
   type FunctionTool,
   type GeneratedMedia,
@@ -567,9 +570,11 @@ export class OpenAiChatReader implements ResponseReader {
   #thought = '';
   #details = new Map<unknown, Record<string, unknown>>();
   #extras: Record<string, unknown> = {};
+  readonly #annotations: AnnotationReader;
 
   constructor(interleaves = false) {
     this.builder = new ResponseBuilder(interleaves);
+    this.#annotations = new AnnotationReader(this.builder);
   }
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
@@ -586,6 +591,7 @@ export class OpenAiChatReader implements ResponseReader {
     this.#endThought();
     const reason = readStopReason(this.#word);
     if (reason === 'failed') this.builder.fail(this.#word);
+    this.#annotations.finish();
     this.builder.end(reason ?? 'end', this.#matched);
     return this.builder.take();
   }
@@ -595,6 +601,7 @@ export class OpenAiChatReader implements ResponseReader {
     builder.start(body.id);
     nameDropped(body, READ_MEMBERS.body, builder.dropped, 'response');
     builder.usage.add(CHAT_DIALECT.findUsage(body));
+    this.#annotations.keepSources(body);
     for (const [position, value] of listOf(body.choices).entries()) {
       const choice = asObject(value) ?? {};
       const number = typeof choice.index === 'number' && !isComplete ? choice.index : position;
@@ -612,6 +619,7 @@ export class OpenAiChatReader implements ResponseReader {
     else if (partial !== undefined && !isBlank({ ...partial, role: undefined })) this.#readMessage(partial, false);
     else if (whole !== undefined) this.#readRest(whole);
     if (textOf(text) !== '') this.#readMessage({ content: text }, isComplete);
+    this.#annotations.read(choice.annotations);
     const word = textOf(choice.finish_reason);
     if (word !== '') this.#word = word;
     this.#matched = textOf(choice.stop_reason) || textOf(choice.matched_stop) || this.#matched;
@@ -651,6 +659,7 @@ export class OpenAiChatReader implements ResponseReader {
     for (const [position, detail] of details.entries()) this.#readDetail(asObject(detail) ?? {}, position);
     this.#readContent(message.content);
     this.#say(textOf(message.refusal));
+    this.#annotations.read(message.annotations);
     for (const image of listOf(message.images)) this.#readImage(image);
     if (asObject(message.audio) !== undefined) this.#readAudio(asObject(message.audio) ?? {});
     for (const [position, value] of toCalls(message.tool_calls).entries()) {
@@ -871,10 +880,12 @@ export function writeOpenAiChatResponse(
     signature === undefined || signature.value === '' ? [] : [toDetail(thought, signature, isRedacted, index)],
   );
   const images = blocks.flatMap((block) => (block.type === 'media' && isImage(block.media) ? [block.media] : []));
+  const annotations = toChatAnnotations(blocks, toText);
   const message = {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     refusal: null,
+    annotations: annotations.length === 0 ? undefined : annotations,
     reasoning_content: thoughts.length === 0 ? undefined : thoughts.map((thought) => thought.text).join(''),
     reasoning_details: details.length === 0 ? undefined : details,
     images: images.length === 0 ? undefined : images.map(toImage),
@@ -901,6 +912,10 @@ export class OpenAiChatStreamWriter implements StreamWriter {
   #thought = '';
   #thoughts = 0;
   #images = 0;
+  readonly #content = new CountedText();
+  /** Texts by the offset in the content at which they start. */
+  readonly #texts = new CitedTexts<number>();
+  #textStart = 0;
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -911,7 +926,11 @@ export class OpenAiChatStreamWriter implements StreamWriter {
       case 'start':
         return this.#delta({ role: 'assistant', content: '' });
       case 'text':
+        this.#content.add(event.text);
+        this.#texts.add(this.#textStart, event.text);
         return this.#delta({ content: event.text });
+      case 'citation':
+        return this.#cite(event.citation);
       case 'thinking':
         this.#thought += event.text;
         return this.#delta({ reasoning_content: event.text });
@@ -924,9 +943,10 @@ export class OpenAiChatStreamWriter implements StreamWriter {
         });
       }
       case 'media':
-        return isImage(event.media)
-          ? this.#delta({ images: [toImage(event.media, this.#images++)] })
-          : this.#delta({ content: toMarkdown(event.media) });
+        if (isImage(event.media)) return this.#delta({ images: [toImage(event.media, this.#images++)] });
+        this.#content.add(toMarkdown(event.media));
+        this.#textStart = this.#content.length;
+        return this.#delta({ content: toMarkdown(event.media) });
       case 'call': {
         const { index, id, name } = event;
         return this.#delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
@@ -938,6 +958,14 @@ export class OpenAiChatStreamWriter implements StreamWriter {
         return `${this.#delta({}, WORDS[event.reason])}${usage}data: [DONE]\n\n`;
       }
     }
+  }
+
+  #cite(citation: Citation): string {
+    const located = this.#texts.locate(citation);
+    if (located === undefined) return '';
+    const { place, span } = located;
+    const range = this.#content.toUnits({ start: place + span.start, end: place + span.end }, 'character');
+    return this.#delta({ annotations: [toChatAnnotation(citation, range)] });
   }
 
   #delta(delta: object, reason: string | null = null): string {

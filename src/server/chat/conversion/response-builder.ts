@@ -1,8 +1,9 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { tryParse } from '../../platform/json.ts';
 import { UsageTotals } from '../usage.ts';
+import { CitationQueue, CitedTexts, CountedText, type GivenCitation } from './citations.ts';
 import { DroppedFields } from './fields.ts';
-import type { GeneratedMedia, ResponseEvent, Signature, StopReason, ToolOrigin } from './neutral-form.ts';
+import type { Citation, GeneratedMedia, ResponseEvent, Signature, StopReason, ToolOrigin } from './neutral-form.ts';
 
 /** A call in progress. */
 export interface DraftCall {
@@ -45,6 +46,8 @@ export class ResponseBuilder {
   /** Members of the response that no other dialect can express. */
   readonly dropped = new DroppedFields();
   readonly usage = new UsageTotals();
+  /** All text of the response so far. */
+  readonly said = new CountedText();
   /** A stop reason that is unknown, or that reports a failure. */
   failure: string | undefined;
   #out: ResponseEvent[] = [];
@@ -57,6 +60,7 @@ export class ResponseBuilder {
   /** The call whose arguments are being passed on. */
   #live: DraftCall | undefined;
   #waiting: Waiting[] = [];
+  readonly #citations = new CitationQueue(this.dropped);
   readonly #interleaves: boolean;
 
   constructor(interleaves = false) {
@@ -89,23 +93,44 @@ export class ResponseBuilder {
   }
 
   text(text: string): void {
-    if (text !== '') this.#push({ type: 'text', text });
+    if (text === '') return;
+    this.said.add(text);
+    this.#push({ type: 'text', text });
+  }
+
+  /**
+   * Cites a web page for a range of the text; the event follows when that text is complete. Anything else is named as
+   * dropped.
+   */
+  cite(given: GivenCitation, path: string): void {
+    this.#citations.add(given, path, false);
+  }
+
+  /** Cites a web page for the text as a whole, unless it is cited already. */
+  citeSource(given: GivenCitation, path: string): void {
+    this.#citations.add(given, path, true);
   }
 
   thinking(text: string): void {
-    if (text !== '') this.#push({ type: 'thinking', text });
+    if (text === '') return;
+    this.#passCitations(this.#citations.take(this.said.length));
+    this.#push({ type: 'thinking', text });
   }
 
   signature(signature: Signature | undefined, isRedacted: boolean): void {
-    if (signature !== undefined) this.#push({ type: 'signature', signature, isRedacted });
+    if (signature === undefined) return;
+    this.#passCitations(this.#citations.take(this.said.length));
+    this.#push({ type: 'signature', signature, isRedacted });
   }
 
   media(media: GeneratedMedia): void {
+    this.#passCitations(this.#citations.take(this.said.length));
     this.#push({ type: 'media', media });
   }
 
   /** Starts a new call, whatever came before. */
   beginCall({ id, name, index }: CallIdentity): DraftCall {
+    this.#passCitations(this.#citations.take(this.said.length));
     const call: DraftCall = {
       id: textOf(id),
       name: textOf(name),
@@ -182,6 +207,7 @@ export class ResponseBuilder {
   end(reason: StopReason, stopSequence?: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#passCitations(this.#citations.takeRest(this.said.length));
     for (const call of this.#calls)
       if (this.#interleaves) this.endCall(call);
       else call.isComplete = true;
@@ -237,6 +263,10 @@ export class ResponseBuilder {
   #push(event: ResponseEvent): void {
     if (this.#isFree()) this.#emit(event);
     else this.#waiting.push(event);
+  }
+
+  #passCitations(citations: readonly Citation[]): void {
+    for (const citation of citations) this.#push({ type: 'citation', citation });
   }
 
   #announce(call: DraftCall): void {
@@ -325,6 +355,8 @@ export interface ResponseContext {
   readonly origins: ReadonlyMap<string, ToolOrigin>;
   /** Ids of the calls in the conversation so far. */
   readonly callIds?: ReadonlySet<string>;
+  /** Names what the caller's dialect cannot express of a response. */
+  readonly dropped?: DroppedFields;
 }
 
 /**
@@ -346,7 +378,12 @@ export interface StreamWriter {
 
 /** A block of a complete response. */
 export type Block =
-  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'text';
+      readonly text: string;
+      /** Their ranges count from the start of this text. */
+      readonly citations: readonly Citation[];
+    }
   | { readonly type: 'media'; readonly media: GeneratedMedia }
   | {
       readonly type: 'thinking';
@@ -372,6 +409,7 @@ interface Draft {
   name: string;
   signature: Signature | undefined;
   isRedacted: boolean;
+  citations: Citation[];
 }
 
 const draft = (type: Draft['type'], more: Partial<Draft> = {}): Draft => ({
@@ -382,6 +420,7 @@ const draft = (type: Draft['type'], more: Partial<Draft> = {}): Draft => ({
   name: '',
   signature: undefined,
   isRedacted: false,
+  citations: [],
   ...more,
 });
 
@@ -392,12 +431,17 @@ export function collectResponse(events: readonly ResponseEvent[]): {
 } {
   const drafts: Draft[] = [];
   const calls: Draft[] = [];
+  const texts = new CitedTexts<Draft | undefined>();
   let end: End = { type: 'end', reason: 'end', stopSequence: undefined, usage: undefined };
   for (const event of events) {
     const last = drafts.at(-1);
     if (event.type === 'text' || event.type === 'thinking') {
       if (last?.type === event.type && last.signature === undefined) last.text += event.text;
       else drafts.push(draft(event.type, { text: event.text }));
+      if (event.type === 'text') texts.add(drafts.at(-1), event.text);
+    } else if (event.type === 'citation') {
+      const { place, range } = texts.locate(event.citation) ?? {};
+      place?.citations.push({ ...event.citation, range });
     } else if (event.type === 'signature') {
       if (!event.isRedacted && last?.type === 'thinking' && last.signature === undefined)
         last.signature = event.signature;
@@ -416,9 +460,9 @@ export function collectResponse(events: readonly ResponseEvent[]): {
   return { blocks: drafts.map(toBlock), end };
 }
 
-function toBlock({ type, text, id, name, signature, isRedacted, media }: Draft): Block {
+function toBlock({ type, text, id, name, signature, isRedacted, media, citations }: Draft): Block {
   if (media !== undefined) return { type: 'media', media };
-  if (type === 'text' || type === 'media') return { type: 'text', text };
+  if (type === 'text' || type === 'media') return { type: 'text', text, citations };
   if (type === 'thinking') return { type, text, signature, isRedacted };
   return { type, id, name, args: text === '' ? '{}' : text, input: toInput(text) };
 }

@@ -1,8 +1,11 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { listOf, RESPONSES_DIALECT, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
+import { AnnotationReader, toUrlCitation } from './annotations.ts';
+import { CitedTexts, CountedText } from './citations.ts';
 import { nameDropped, RESPONSE_MEMBERS } from './fields.ts';
 import {
+  type Citation,
   type GeneratedMedia,
   type ResponseEvent,
   readSignature,
@@ -28,12 +31,14 @@ const PARAGRAPH = '\n\n';
 const MEMBERS = RESPONSE_MEMBERS.responses;
 /** Events about the progress of an item, whose content arrives in other events. */
 const PROGRESS_EVENT =
-  /^(?:response\.(?:queued|in_progress|reasoning_summary_part\.done|image_generation_call\.\w+|output_text\.annotation\.added)|ping|keepalive)$/;
+  /^(?:response\.(?:queued|in_progress|reasoning_summary_part\.done|image_generation_call\.\w+)|ping|keepalive)$/;
 
 /** An item of the output, as far as it was delivered. */
 interface OpenItem {
   /** Text of the message or of the reasoning. */
   text: string;
+  /** Offsets at which the parts of the text start, by their index. */
+  readonly starts: Map<unknown, number>;
   call: DraftCall | undefined;
   isFreeform: boolean;
   /** Input of a freeform call. */
@@ -41,7 +46,14 @@ interface OpenItem {
   isOver: boolean;
 }
 
-const createItem = (): OpenItem => ({ text: '', call: undefined, isFreeform: false, input: '', isOver: false });
+const createItem = (): OpenItem => ({
+  text: '',
+  starts: new Map(),
+  call: undefined,
+  isFreeform: false,
+  input: '',
+  isOver: false,
+});
 const NO_ITEM = createItem();
 
 /**
@@ -57,9 +69,11 @@ export class ResponsesReader implements ResponseReader {
   readonly #items = new Map<unknown, OpenItem>();
   /** Whether reasoning has started that no signature has ended. */
   #hasThought = false;
+  readonly #annotations: AnnotationReader;
 
   constructor(interleaves = false) {
     this.builder = new ResponseBuilder(interleaves);
+    this.#annotations = new AnnotationReader(this.builder);
   }
 
   readComplete(body: UntrustedObject): ResponseEvent[] {
@@ -87,7 +101,10 @@ export class ResponsesReader implements ResponseReader {
         return;
       case 'response.output_text.delta':
       case 'response.refusal.delta':
-        this.#say(this.#itemOf(event), textOf(event.delta));
+        this.#say(this.#itemOf(event), textOf(event.delta), event.content_index);
+        return;
+      case 'response.output_text.annotation.added':
+        this.#annotate([event.annotation], this.#itemOf(event), event.content_index);
         return;
       case 'response.output_text.done':
       case 'response.refusal.done':
@@ -149,6 +166,7 @@ export class ResponsesReader implements ResponseReader {
     for (const item of this.#items.values()) this.#finishInput(item, '');
     const reason = this.#readReason();
     if (reason === 'failed') this.builder.fail(this.#word);
+    this.#annotations.finish();
     this.builder.end(reason);
   }
 
@@ -212,7 +230,9 @@ export class ResponsesReader implements ResponseReader {
     const part = asObject(event.part) ?? {};
     nameDropped(part, MEMBERS.part, this.builder.dropped, 'response.content');
     const said = textOf(part.text) || textOf(part.refusal);
-    if (part.type === 'output_text' || part.type === 'refusal') this.#finishText(this.#itemOf(event), said);
+    if (part.type !== 'output_text' && part.type !== 'refusal') return;
+    this.#finishText(this.#itemOf(event), said);
+    this.#annotate(part.annotations, this.#itemOf(event), event.content_index);
   }
 
   #beginItem(item: UntrustedObject, index: unknown): OpenItem {
@@ -254,6 +274,11 @@ export class ResponsesReader implements ResponseReader {
     for (const part of parts) nameDropped(part, MEMBERS.part, this.builder.dropped, 'response.content');
     const texts = parts.map((part) => textOf(part.text) + textOf(part.refusal));
     this.#finishText(open, textOf(content) + texts.join(''));
+    let start = open.starts.get(0) ?? this.builder.said.length;
+    for (const [index, part] of parts.entries()) {
+      this.#annotations.read(part.annotations, start);
+      start += texts[index]?.length ?? 0;
+    }
     for (const part of parts) {
       const media = textOf(part.type).includes('image') ? findMedia(part) : undefined;
       if (media !== undefined) this.builder.media(media);
@@ -273,7 +298,13 @@ export class ResponsesReader implements ResponseReader {
     this.builder.endCall(open.call);
   }
 
-  #say(item: OpenItem, text: string): void {
+  #annotate(annotations: unknown, { starts }: OpenItem, part: unknown = 0): void {
+    this.#annotations.read(annotations, starts.get(part) ?? starts.get(0) ?? this.builder.said.length);
+  }
+
+  #say(item: OpenItem, text: string, part: unknown = 0): void {
+    if (item.text === '') item.starts.set(0, this.builder.said.length);
+    if (!item.starts.has(part)) item.starts.set(part, this.builder.said.length);
     item.text += text;
     this.builder.text(text);
   }
@@ -295,7 +326,8 @@ export class ResponsesReader implements ResponseReader {
 export function writeResponsesResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
   const { blocks, end } = collectResponse(events);
   const output = blocks.map((block, index) => {
-    if (block.type === 'text') return toMessageItem(context, index, block.text);
+    if (block.type === 'text')
+      return toMessageItem(context, index, block.text, toAnnotations(block.text, block.citations, context));
     if (block.type === 'call') return toFunctionItem(context, index, block, block.args);
     if (block.type === 'media') return toMediaItem(context, index, block.media);
     return toReasoningItem(context, index, block.text, block.signature);
@@ -307,7 +339,8 @@ interface WrittenItem {
   readonly kind: 'text' | 'thinking';
   readonly index: number;
   readonly id: unknown;
-  text: string;
+  readonly text: CountedText;
+  readonly annotations: object[];
 }
 
 interface OpenCall {
@@ -327,6 +360,7 @@ export class ResponsesStreamWriter implements StreamWriter {
   readonly #items: Item[] = [];
   #open: WrittenItem | undefined;
   readonly #calls: OpenCall[] = [];
+  readonly #texts = new CitedTexts<WrittenItem>();
 
   constructor(context: ResponseContext) {
     this.#context = context;
@@ -341,6 +375,8 @@ export class ResponsesStreamWriter implements StreamWriter {
       }
       case 'text':
         return this.#begin('text') + this.#say('response.output_text.delta', event.text);
+      case 'citation':
+        return this.#cite(event.citation);
       case 'thinking':
         return this.#begin('thinking') + this.#say('response.reasoning_summary_text.delta', event.text);
       case 'signature':
@@ -399,7 +435,7 @@ export class ResponsesStreamWriter implements StreamWriter {
         ? toMessageItem(this.#context, index, undefined)
         : toReasoningItem(this.#context, index, '', undefined);
     const added = this.#add(item);
-    this.#open = { kind, index, id: item.id, text: '' };
+    this.#open = { kind, index, id: item.id, text: new CountedText(), annotations: [] };
     const begun = this.#event(
       kind === 'text' ? 'response.content_part.added' : 'response.reasoning_summary_part.added',
       { ...this.#place(this.#open), part: kind === 'text' ? toTextPart('') : toSummaryPart('') },
@@ -415,9 +451,26 @@ export class ResponsesStreamWriter implements StreamWriter {
   #say(type: string, delta: string): string {
     const open = this.#open;
     if (open === undefined) return '';
-    open.text += delta;
+    open.text.add(delta);
+    if (open.kind === 'text') this.#texts.add(open, delta);
     const logprobs = open.kind === 'text' ? [] : undefined;
     return this.#event(type, { ...this.#place(open), delta, logprobs });
+  }
+
+  /** Adds an annotation to a text, also to one that has ended: the response at the end contains it. */
+  #cite(citation: Citation): string {
+    const located = this.#texts.locate(citation);
+    if (located === undefined) return '';
+    const { place: item, span } = located;
+    const annotation = toAnnotation(item.text, { ...citation, range: span }, this.#context);
+    const annotationIndex = item.annotations.push(annotation) - 1;
+    if (item !== this.#open)
+      this.#items[item.index] = toMessageItem(this.#context, item.index, item.text.whole, item.annotations);
+    return this.#event('response.output_text.annotation.added', {
+      ...this.#place(item),
+      annotation_index: annotationIndex,
+      annotation,
+    });
   }
 
   /** Ends the open reasoning item, or emits one without text. */
@@ -436,13 +489,14 @@ export class ResponsesStreamWriter implements StreamWriter {
     const open = this.#open;
     if (open === undefined) return '';
     this.#open = undefined;
-    const { kind, index, text } = open;
+    const { kind, index, annotations } = open;
+    const text = open.text.whole;
     const place = this.#place(open);
     if (kind === 'text')
       return (
         this.#event('response.output_text.done', { ...place, text, logprobs: [] }) +
-        this.#event('response.content_part.done', { ...place, part: toTextPart(text) }) +
-        this.#done(index, toMessageItem(this.#context, index, text))
+        this.#event('response.content_part.done', { ...place, part: toTextPart(text, annotations) }) +
+        this.#done(index, toMessageItem(this.#context, index, text, annotations))
       );
     return (
       this.#event('response.reasoning_summary_text.done', { ...place, text }) +
@@ -484,14 +538,37 @@ type Item = Readonly<Record<string, unknown>>;
 
 const toItemId = (prefix: string, { id }: ResponseContext, index: number): string => `${prefix}_${id}_${index}`;
 
-const toTextPart = (text: string): object => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+/** An annotation of a text, from whose start its citation counts; it has no words of the page. */
+function toAnnotation(text: CountedText, citation: Citation, { dropped }: ResponseContext): object {
+  if (citation.citedText !== undefined) dropped?.drop('response.citations.cited_text');
+  const { range = { start: 0, end: text.length } } = citation;
+  return { type: 'url_citation', ...toUrlCitation(citation, text.toUnits(range, 'character')) };
+}
 
-const toMessageItem = (context: ResponseContext, index: number, text: string | undefined): Item => ({
+function toAnnotations(text: string, citations: readonly Citation[], context: ResponseContext): object[] {
+  const counted = new CountedText();
+  counted.add(text);
+  return citations.map((citation) => toAnnotation(counted, citation, context));
+}
+
+const toTextPart = (text: string, annotations: readonly object[] = []): object => ({
+  type: 'output_text',
+  text,
+  annotations,
+  logprobs: [],
+});
+
+const toMessageItem = (
+  context: ResponseContext,
+  index: number,
+  text: string | undefined,
+  annotations: readonly object[] = [],
+): Item => ({
   id: toItemId('msg', context, index),
   type: 'message',
   role: 'assistant',
   status: text === undefined ? 'in_progress' : 'completed',
-  content: text === undefined ? [] : [toTextPart(text)],
+  content: text === undefined ? [] : [toTextPart(text, annotations)],
 });
 
 const toSummaryPart = (text: string): object => ({ type: 'summary_text', text });
