@@ -41,6 +41,9 @@ const MESSAGE = {
 };
 const SCHEMA = { type: 'object', properties: {} };
 const PNG = 'iVBORw0KGgo=';
+interface UntrustedMessage {
+  readonly annotations?: unknown;
+}
 
 describe('calls converted between dialects', { concurrency: false }, () => {
   let service: ChatService;
@@ -199,6 +202,48 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     const streamed = await asMessages({ ...names, stream: true });
     assert.deepEqual([streamed.status, streamed.headers.get('x-reelgate-dropped')?.split(', ')], [200, named]);
     assert.match(await streamed.text(), /message_stop/);
+  });
+
+  test('returns citations in the form of the caller, whole and streamed, at an unchanged price', async () => {
+    const page = { url: 'https://a.example/', title: 'A' };
+    const cited = { type: 'web_search_result_location', ...page, cited_text: 'words', encrypted_index: 'x' };
+    const said = (citations: readonly object[]) => [
+      { type: 'text', text: 'Größe: ' },
+      { type: 'text', text: 'Ja.', citations },
+    ];
+    respondAnthropic(said([]));
+    await (await asChat()).json();
+    const price = await charged();
+    respondAnthropic(said([cited]));
+    const answer = (await (await asChat()).json()) as { choices: { message: UntrustedMessage }[] };
+    const message = answer.choices[0]?.message;
+    assert.deepEqual(message?.annotations, [
+      { type: 'url_citation', url_citation: { ...page, start_index: 7, end_index: 10, content: 'words' } },
+    ]);
+    assert.equal(await charged(), price);
+    // The client sends the message back with the next turn.
+    const messages = [{ role: 'user', content: 'hi' }, message, { role: 'user', content: 'more' }];
+    const next = await asChat({ messages });
+    assert.deepEqual([next.status, next.headers.get('x-reelgate-dropped')], [200, 'messages.1.annotations']);
+    await next.json();
+    assert.equal(sentTo(anthropic).messages.length, 3);
+
+    const annotations = [{ type: 'url_citation', url_citation: { ...page, start_index: 0, end_index: 3 } }];
+    const prices: unknown[] = [];
+    for (const more of [{}, { annotations }]) {
+      stream(openai, [
+        chunk({ content: 'Ja.' }),
+        chunk(more, 'stop', { usage: OPENAI_USAGE, citations: ['javascript:alert(1)'] }),
+        'data: [DONE]\n\n',
+      ]);
+      const text = await (await asMessages({ stream: true })).text();
+      prices.push(await charged());
+      const citation = { type: 'web_search_result_location', ...page, cited_text: '', encrypted_index: '' };
+      const delta = JSON.stringify({ type: 'citations_delta', citation });
+      assert.equal(text.includes(delta), 'annotations' in more, text);
+      assert.match(text, /: x-reelgate-dropped: response\.citations\n/);
+    }
+    assert.equal(prices[0], prices[1]);
   });
 
   test("charges OpenAI usage by category and returns it in Anthropic's fields: input excludes cached input", async () => {

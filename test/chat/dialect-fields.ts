@@ -84,6 +84,11 @@ const CHAT_SAMPLES = members(chat, [
     }),
     chatMessages({ role: 'assistant', content: 'a' }),
   ],
+  [
+    'annotations',
+    chatMessages({ role: 'assistant', content: 'a', annotations: [{ type: 'url_citation' }] }),
+    chatMessages({ role: 'assistant', content: 'a' }),
+  ],
   ['max_completion_tokens, max_tokens', { max_completion_tokens: 77 }],
   ['temperature', { temperature: 0.5 }],
   ['temperature above 1', { temperature: 1.5 }],

@@ -763,13 +763,11 @@ function toStop({ reason, stopSequence }: End, { asked }: ResponseContext): obje
 
 const toMessage = ({ id, model }: ResponseContext) => ({ id: `msg_${id}`, type: 'message', role: 'assistant', model });
 
-/**
- * A citation of a web page. Anthropic's index of the search result has no equivalent, and is required.
- */
+/** A citation of a web page. Anthropic's index of the search result has no equivalent; clients require all members. */
 const toCitation = ({ url, title, citedText }: Citation): object => ({
   type: 'web_search_result_location',
   url,
-  title: title ?? null,
+  title: title ?? url,
   cited_text: citedText ?? '',
   encrypted_index: '',
 });
