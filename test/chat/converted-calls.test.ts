@@ -246,6 +246,39 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     assert.equal(prices[0], prices[1]);
   });
 
+  test('offers only the tools that a choice allows', async () => {
+    const names = (body: { tools: readonly { name: string }[] }) => body.tools.map(({ name }) => name);
+    const tools = ['a', 'b', 'c'].map((name) => ({ type: 'function', function: { name, parameters: SCHEMA } }));
+    const allow = (mode: string, ...allowed: readonly string[]) => ({
+      tools,
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode, tools: allowed.map((name) => ({ type: 'function', function: { name } })) },
+      },
+    });
+    respondAnthropic([{ type: 'text', text: 'Hello' }]);
+    await (await asChat(allow('required', 'a', 'c'))).json();
+    assert.deepEqual([names(sentTo(anthropic)), sentTo(anthropic).tool_choice], [['a', 'c'], { type: 'any' }]);
+    await (await asChat(allow('auto', 'b'))).json();
+    assert.deepEqual([names(sentTo(anthropic)), sentTo(anthropic).tool_choice], [['b'], { type: 'auto' }]);
+    const refused = await asChat(allow('auto', 'unknown'));
+    assert.equal(refused.status, 400);
+    assert.match(await refused.text(), /tool_choice allows none of the tools/);
+
+    const flat = ['a', 'b', 'c'].map((name) => ({ type: 'function', name, parameters: SCHEMA }));
+    const choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'b' }] };
+    const input = { model: 'claude', input: 'hi', tools: flat, tool_choice: choice };
+    await (await send('/v1/responses', input)).json();
+    assert.deepEqual([names(sentTo(anthropic)), sentTo(anthropic).tool_choice], [['b'], { type: 'any' }]);
+
+    const functionDeclarations = ['a', 'b', 'c'].map((name) => ({ name, parametersJsonSchema: SCHEMA }));
+    const functionCallingConfig = { mode: 'ANY', allowedFunctionNames: ['a', 'b'] };
+    const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+    const asked = { contents, tools: [{ functionDeclarations }], toolConfig: { functionCallingConfig } };
+    await (await send('/v1beta/models/claude:generateContent', asked)).json();
+    assert.deepEqual([names(sentTo(anthropic)), sentTo(anthropic).tool_choice], [['a', 'b'], { type: 'any' }]);
+  });
+
   test("charges OpenAI usage by category and returns it in Anthropic's fields: input excludes cached input", async () => {
     respondOpenAi({ role: 'assistant', content: 'Hello' });
     const { usage } = (await (await asMessages()).json()) as { usage: Record<string, unknown> };

@@ -110,6 +110,11 @@ const CHAT_SAMPLES = members(chat, [
   ],
   ['tool_choice: auto, none, required', { tool_choice: 'required' }, chatTools],
   ['tool_choice: one function', { tool_choice: { type: 'function', function: { name: 'f' } } }, chatTools],
+  [
+    'tool_choice: allowed_tools',
+    { tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [chatTool] } } },
+    chatTools,
+  ],
   ['parallel_tool_calls: false', { parallel_tool_calls: false }, chatTools],
   ['response_format: json_object', { response_format: { type: 'json_object' } }],
   [
@@ -200,6 +205,11 @@ const RESPONSES_SAMPLES = members(responses, [
   ['tools[].strict', { tools: [{ ...responsesTool, strict: true }] }, responsesTools],
   ['tool_choice: auto, none, required', { tool_choice: 'required' }, responsesTools],
   ['tool_choice: one function', { tool_choice: { type: 'function', name: 'f' } }, responsesTools],
+  [
+    'tool_choice: allowed_tools',
+    { tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] } },
+    responsesTools,
+  ],
   ['parallel_tool_calls: false', { parallel_tool_calls: false }, responsesTools],
   ['text.format: json_object', { text: { format: { type: 'json_object' } } }],
   ['text.format: json_schema', { text: { format: { type: 'json_schema', name: 'x', schema: SCHEMA } } }],

@@ -76,6 +76,19 @@ function limitPath({ maxTokensKeys: keys, limitContainer }: Dialect, body: Untru
 }
 
 /**
+ * Offers only the functions that the choice allows, which has the same effect in every dialect.
+ * @throws AppError `invalid_request` if it allows none of them
+ */
+function withAllowedTools(conversation: Conversation): Conversation {
+  const { tools, toolChoice } = conversation;
+  if (toolChoice?.allowed === undefined) return conversation;
+  const { allowed, ...choice } = toolChoice;
+  const offered = tools.filter(({ name }) => allowed.includes(name));
+  if (offered.length === 0) throw notExpressibleError(choice.path, 'allows none of the tools');
+  return { ...conversation, tools: offered, toolChoice: choice };
+}
+
+/**
  * Converts a request to the upstream's dialect.
  * @throws AppError `invalid_request` for members it cannot express
  */
@@ -93,7 +106,7 @@ export function convertRequest(
   const maxTokens = Math.min(wanted, ownOutputLimit(channel) ?? wanted);
   // Clients request the maximum that the models of their own dialect support.
   if (maxTokens < requestedLimit) notes.drop(limitPath(asked, body));
-  const conversation = source.readRequest({ ...body, tools }, notes);
+  const conversation = withAllowedTools(source.readRequest({ ...body, tools }, notes));
   const maxTokensKey = outputLimitKey(dialect, model, channel);
   const { renamed, names } = withAcceptedNames(conversation);
   const messages = withUniqueCallIds(renamed.messages);

@@ -226,12 +226,13 @@ function readChoice(config: UntrustedObject | undefined, notes: DroppedFields): 
   if (config !== undefined) dropOthers(config, TOOL_CONFIG_MEMBERS, notes, 'toolConfig');
   const choice = asObject(config?.functionCallingConfig);
   if (choice === undefined) return undefined;
-  const { mode, allowedFunctionNames: allowed } = choice;
-  const names = textsAt({ allowed }, 'allowed')?.value ?? [];
+  const { mode } = choice;
+  const names = textsAt(choice, 'allowedFunctionNames', `${path}.`)?.value ?? [];
   if (mode === 'NONE') return { mode: 'none', path };
-  if (mode !== 'ANY') return { mode: 'auto', path };
-  if (names.length > 1) throw notExpressibleError(`${path}.allowedFunctionNames`);
-  return { mode: 'required', name: names[0], path };
+  const allowed = names.length === 0 ? undefined : names;
+  // The model may answer with text; names only restrict it in the modes that Google documents for them.
+  if (mode !== 'ANY') return { mode: 'auto', allowed: mode === 'VALIDATED' ? allowed : undefined, path };
+  return names.length > 1 ? { mode: 'required', allowed, path } : { mode: 'required', name: names[0], path };
 }
 
 function readFormat({

@@ -228,6 +228,8 @@ export interface ToolChoice {
   readonly mode: 'auto' | 'none' | 'required';
   /** The only function the model may call. */
   readonly name?: string;
+  /** The only functions that are offered, if not all are. */
+  readonly allowed?: readonly string[];
   readonly path: string;
 }
 

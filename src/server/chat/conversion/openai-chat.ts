@@ -264,10 +264,22 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
   // The value of Mistral and of Anthropic.
   if (choice === 'any') return { mode: 'required', path };
-  const { type, function: named } = objectAt(choice, path);
+  const given = objectAt(choice, path);
+  const { type, function: named } = given;
+  if (type === 'allowed_tools') return readAllowed(asObject(given.allowed_tools) ?? given, path);
   if (typeof type === 'string' && CHOICES.has(type)) return readChoice(type);
   if (type !== 'function') throw notExpressibleError(`${path}.type`);
   return { mode: 'required', name: textAt(asObject(named)?.name, `${path}.function.name`), path };
+}
+
+/** Tools that are not functions are refused or dropped with the tools themselves. */
+function readAllowed({ mode, tools }: UntrustedObject, path: string): ToolChoice {
+  const names = listAt(tools, `${path}.tools`).map((tool) => asObject(asObject(tool)?.function)?.name);
+  return {
+    mode: mode === 'required' ? 'required' : 'auto',
+    allowed: names.filter((name) => typeof name === 'string'),
+    path,
+  };
 }
 
 function readFormat(format: UntrustedObject | undefined, notes: DroppedFields): OutputFormat | undefined {

@@ -500,11 +500,22 @@ function readToolChoice(choice: unknown): ToolChoice | undefined {
   if (choice === undefined || choice === null) return undefined;
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, path };
   if (choice === 'any') return { mode: 'required', path };
-  const { type, name, namespace } = objectAt(choice, path);
+  const { type, mode, tools, ...named } = objectAt(choice, path);
+  if (type === 'allowed_tools') {
+    // Tools that are not functions are refused or dropped with the tools themselves.
+    const allowed = listAt(tools, `${path}.tools`).map((tool) => objectAt(tool, `${path}.tools`));
+    return {
+      mode: mode === 'required' ? 'required' : 'auto',
+      allowed: allowed.filter(({ name }) => typeof name === 'string').map((tool) => nameOfTool(tool, path)),
+      path,
+    };
+  }
   if (type !== 'function' && type !== 'custom') throw notExpressibleError(`${path}.type`);
-  const space = typeof namespace === 'string' ? namespace : undefined;
-  return { mode: 'required', name: namespacedName(space, textAt(name, `${path}.name`)), path };
+  return { mode: 'required', name: nameOfTool(named, path), path };
 }
+
+const nameOfTool = ({ name, namespace }: UntrustedObject, path: string): string =>
+  namespacedName(typeof namespace === 'string' ? namespace : undefined, textAt(name, `${path}.name`));
 
 /** The arguments of a function that represents a freeform tool. */
 export const toFreeformArguments = (input: string): string => JSON.stringify({ input });
