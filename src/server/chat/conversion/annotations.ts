@@ -1,8 +1,8 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { isBlank, listOf, textOf } from '../dialects.ts';
-import { CountedText, citationsIn, type GivenCitation, MAX_CITATIONS, rangeOf } from './citations.ts';
-import type { Citation, TextRange } from './neutral-form.ts';
-import type { Block, ResponseBuilder } from './response-builder.ts';
+import { CitedTexts, CountedText, citationsIn, type GivenCitation, MAX_CITATIONS, rangeOf } from './citations.ts';
+import type { Citation, ResponseEvent, TextRange } from './neutral-form.ts';
+import { isImage, type ResponseBuilder, toMarkdown } from './response-builder.ts';
 
 interface EarlyCitation {
   readonly given: GivenCitation;
@@ -84,26 +84,34 @@ export const toUrlCitation = ({ url, title }: Citation, { start, end }: TextRang
   end_index: end,
 });
 
-/** An annotation of a chat message, with OpenRouter's member for the words of the page; OpenAI has none for them. */
-export const toChatAnnotation = (citation: Citation, range: TextRange): object => ({
-  type: 'url_citation',
-  url_citation: { ...toUrlCitation(citation, range), content: citation.citedText },
-});
-
 /**
- * The annotations of a chat message, which count from the start of its content.
- * @param toText the text of each block in the content
+ * The annotations of a chat message, collected from the events of its response. They count from the start of the content
+ * that all texts are joined to.
  */
-export function toChatAnnotations(blocks: readonly Block[], toText: (block: Block) => string): object[] {
-  const content = new CountedText();
-  return blocks.flatMap((block) => {
-    const start = content.length;
-    content.add(toText(block));
-    if (block.type !== 'text') return [];
-    return block.citations.map((citation) => {
-      const { range = { start: 0, end: block.text.length } } = citation;
-      const placed = { start: start + range.start, end: start + range.end };
-      return toChatAnnotation(citation, content.toUnits(placed, 'character'));
-    });
-  });
+export class ChatAnnotations {
+  readonly list: object[] = [];
+  readonly #content = new CountedText();
+  /** Texts by the offset in the content at which they start. */
+  readonly #texts = new CitedTexts<number>();
+  #start = 0;
+
+  add(event: ResponseEvent): void {
+    if (event.type === 'text') {
+      this.#content.add(event.text);
+      this.#texts.add(this.#start, event.text);
+    } else if (event.type === 'media' && !isImage(event.media)) {
+      this.#content.add(toMarkdown(event.media));
+      this.#start = this.#content.length;
+    } else if (event.type === 'citation') this.#cite(event.citation);
+  }
+
+  /** OpenRouter's form has a member for the words of the page, OpenAI's own has none. */
+  #cite(citation: Citation): void {
+    const located = this.#texts.locate(citation);
+    if (located === undefined) return;
+    const { place, span } = located;
+    const range = this.#content.toUnits({ start: place + span.start, end: place + span.end }, 'character');
+    const cited = { ...toUrlCitation(citation, range), content: citation.citedText };
+    this.list.push({ type: 'url_citation', url_citation: cited });
+  }
 }

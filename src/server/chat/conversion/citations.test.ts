@@ -357,6 +357,14 @@ describe('citations in places of their own', () => {
     assert.equal(convertStream('chat', 'messages', events).citations.length, 1);
   });
 
+  test("a chat stream has all annotations in one chunk, because OpenAI's clients cannot join several", () => {
+    const deltas = [{ citation: located }, { citation: { ...located, url: 'https://b.example/' } }];
+    const events = block(0, textDelta(TEXT), ...deltas.map((delta) => ({ type: 'citations_delta', ...delta })));
+    const { output: sent } = convertStream('messages', 'chat', events);
+    assert.equal(sent.match(/"annotations"/g)?.length, 1);
+    assert.equal(sent.match(/"url_citation":/g)?.length, 2);
+  });
+
   test('ranges count from the start of each text, and a citation belongs to the text in which it ends', () => {
     const said = (text: string, more: object = {}): object => ({ type: 'text', text, ...more });
     const content = [said(BEFORE), { type: 'thinking', thinking: 'hm' }, said(CLAIM, { citations: [located] })];

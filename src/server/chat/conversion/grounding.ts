@@ -91,8 +91,8 @@ export class GroundingReader {
 }
 
 /**
- * Finds a segment in the text. Google counts from the start of the segment's part, but in streams from the start of the
- * whole text, and leaves out the number of the part where it matters; the segment's own text decides.
+ * Finds a segment in the text. Google documents that it counts from the start of the segment's part, but it often leaves
+ * out the number of the part, and a stream splits parts; the segment's own text decides.
  */
 function locate(said: CountedText, segment: UntrustedObject, from: number | undefined): TextRange | undefined {
   const text = textOf(segment.text);

@@ -1,8 +1,7 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { CHAT_DIALECT, isBlank, listOf, textOf } from '../dialects.ts';
 import type { Usage } from '../usage.ts';
-import { AnnotationReader, toChatAnnotation, toChatAnnotations } from './annotations.ts';
-import { CitedTexts, CountedText } from './citations.ts';
+import { AnnotationReader, ChatAnnotations } from './annotations.ts';
 import {
   checkMembers,
   type DroppedFields,
@@ -31,7 +30,6 @@ import {
 import {
   type CacheMarker,
   type CallPart,
-  type Citation,
   type Conversation,
   type FunctionTool,
   type GeneratedMedia,
@@ -61,6 +59,7 @@ import {
   collectResponse,
   type DraftCall,
   findMedia,
+  isImage,
   ResponseBuilder,
   type ResponseContext,
   type ResponseReader,
@@ -866,8 +865,6 @@ const toDetail = (text: string, signature: Signature, isRedacted: boolean, index
     ? { type: 'reasoning.encrypted', data: tagSignature(signature), index }
     : { type: 'reasoning.text', text, signature: tagSignature(signature), index };
 
-const isImage = ({ mediaType }: GeneratedMedia): boolean => mediaType.startsWith('image/');
-
 /** An image in OpenRouter's form; OpenAI's own completions have none. */
 const toImage = (media: GeneratedMedia, index: number): object => ({
   type: 'image_url',
@@ -892,12 +889,13 @@ export function writeOpenAiChatResponse(
     signature === undefined || signature.value === '' ? [] : [toDetail(thought, signature, isRedacted, index)],
   );
   const images = blocks.flatMap((block) => (block.type === 'media' && isImage(block.media) ? [block.media] : []));
-  const annotations = toChatAnnotations(blocks, toText);
+  const annotations = new ChatAnnotations();
+  for (const event of events) annotations.add(event);
   const message = {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     refusal: null,
-    annotations: annotations.length === 0 ? undefined : annotations,
+    annotations: annotations.list.length === 0 ? undefined : annotations.list,
     reasoning_content: thoughts.length === 0 ? undefined : thoughts.map((thought) => thought.text).join(''),
     reasoning_details: details.length === 0 ? undefined : details,
     images: images.length === 0 ? undefined : images.map(toImage),
@@ -924,25 +922,22 @@ export class OpenAiChatStreamWriter implements StreamWriter {
   #thought = '';
   #thoughts = 0;
   #images = 0;
-  readonly #content = new CountedText();
-  /** Texts by the offset in the content at which they start. */
-  readonly #texts = new CitedTexts<number>();
-  #textStart = 0;
+  /** Sent in one chunk, because OpenAI's own clients keep only the last one, or refuse a second. */
+  readonly #annotations = new ChatAnnotations();
 
   constructor(context: ResponseContext) {
     this.#context = context;
   }
 
   write(event: ResponseEvent): string {
+    this.#annotations.add(event);
     switch (event.type) {
       case 'start':
         return this.#delta({ role: 'assistant', content: '' });
       case 'text':
-        this.#content.add(event.text);
-        this.#texts.add(this.#textStart, event.text);
         return this.#delta({ content: event.text });
       case 'citation':
-        return this.#cite(event.citation);
+        return '';
       case 'thinking':
         this.#thought += event.text;
         return this.#delta({ reasoning_content: event.text });
@@ -955,10 +950,9 @@ export class OpenAiChatStreamWriter implements StreamWriter {
         });
       }
       case 'media':
-        if (isImage(event.media)) return this.#delta({ images: [toImage(event.media, this.#images++)] });
-        this.#content.add(toMarkdown(event.media));
-        this.#textStart = this.#content.length;
-        return this.#delta({ content: toMarkdown(event.media) });
+        return isImage(event.media)
+          ? this.#delta({ images: [toImage(event.media, this.#images++)] })
+          : this.#delta({ content: toMarkdown(event.media) });
       case 'call': {
         const { index, id, name } = event;
         return this.#delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
@@ -967,17 +961,11 @@ export class OpenAiChatStreamWriter implements StreamWriter {
         return this.#delta({ tool_calls: [{ index: event.index, function: { arguments: event.text } }] });
       case 'end': {
         const usage = this.#context.wantsUsage ? this.#chunk([], { usage: toFigures(event.usage) }) : '';
-        return `${this.#delta({}, WORDS[event.reason])}${usage}data: [DONE]\n\n`;
+        const { list } = this.#annotations;
+        const annotations = list.length > 0 ? this.#delta({ annotations: list }) : '';
+        return `${annotations}${this.#delta({}, WORDS[event.reason])}${usage}data: [DONE]\n\n`;
       }
     }
-  }
-
-  #cite(citation: Citation): string {
-    const located = this.#texts.locate(citation);
-    if (located === undefined) return '';
-    const { place, span } = located;
-    const range = this.#content.toUnits({ start: place + span.start, end: place + span.end }, 'character');
-    return this.#delta({ annotations: [toChatAnnotation(citation, range)] });
   }
 
   #delta(delta: object, reason: string | null = null): string {

@@ -528,6 +528,8 @@ function decodeLoosely(text: string): string {
 export const toUrl = ({ mediaType, data, url }: GeneratedMedia): string =>
   url ?? `data:${mediaType};base64,${data ?? ''}`;
 
+export const isImage = ({ mediaType }: GeneratedMedia): boolean => mediaType.startsWith('image/');
+
 /** Media in dialects that can only hold them in text. */
 export const toMarkdown = (media: GeneratedMedia): string =>
-  `${media.mediaType.startsWith('image/') ? '!' : ''}[${media.mediaType.split('/')[0]}](${toUrl(media)})`;
+  `${isImage(media) ? '!' : ''}[${media.mediaType.split('/')[0]}](${toUrl(media)})`;
