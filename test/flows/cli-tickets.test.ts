@@ -45,10 +45,10 @@ describe('notifications and tickets from a terminal', () => {
       const { stdout } = await mine.run('tickets', 'show', String(id));
       assert.match(
         stdout,
-        /Too dark[\s\S]*It is black\.[\s\S]*Operators, [\s\S]*Which one\?[\s\S]*You, [\s\S]*The first\./,
+        /Too dark[\s\S]*It is black\.[\s\S]*Support, [\s\S]*Which one\?[\s\S]*You, [\s\S]*The first\./,
       );
       assert.ok(!stdout.includes('\u001b'));
-      assert.match((await mine.run('tickets')).stdout, new RegExp(`${id}\\topen\\tthe operators\\t.*Too dark`));
+      assert.match((await mine.run('tickets')).stdout, new RegExp(`${id}\\topen\\tsupport\\t.*Too dark`));
       assert.equal((await mine.run('tickets', 'close', String(id))).code, 0);
       const late = await mine.run('tickets', 'reply', String(id), 'more');
       assert.deepEqual([late.code, /closed/.test(late.stderr)], [1, true]);
