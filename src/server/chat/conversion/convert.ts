@@ -19,6 +19,8 @@ import {
   writeAnthropicRequest,
   writeAnthropicResponse,
 } from './anthropic.ts';
+import { readOpenAiChatRequest, writeOpenAiChatRequest } from './chat-request.ts';
+import { OpenAiChatReader, OpenAiChatStreamWriter, writeOpenAiChatResponse } from './chat-response.ts';
 import { DroppedFields, notExpressibleError } from './fields.ts';
 import {
   GeminiReader,
@@ -35,13 +37,6 @@ import {
   withAcceptedNames,
   withUniqueCallIds,
 } from './neutral-form.ts';
-import {
-  OpenAiChatReader,
-  OpenAiChatStreamWriter,
-  readOpenAiChatRequest,
-  writeOpenAiChatRequest,
-  writeOpenAiChatResponse,
-} from './openai-chat.ts';
 import type { ResponseContext, ResponseReader, StreamWriter } from './response-builder.ts';
 import { readResponsesRequest, writeResponsesRequest } from './responses-request.ts';
 import { ResponsesReader, ResponsesStreamWriter, writeResponsesResponse } from './responses-response.ts';
