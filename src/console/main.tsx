@@ -23,7 +23,6 @@ function App() {
   return (
     <MantineProvider
       theme={theme}
-      deduplicateCssVariables={false}
       cssVariablesResolver={resolveCssVariables}
       defaultColorScheme="auto"
       getStyleNonce={() => cspNonce}
