@@ -257,8 +257,8 @@ export class TaskQueueStore {
   }
 
   /**
-   * Removes what is left of a video that no longer waits. A caller may have read an older state: of a video that waits
-   * again nothing is removed, and of one that is being sent, the request that a later attempt needs stays.
+   * Removes the queue entry and the request of a video that no longer waits. The caller's view may be outdated, so the
+   * state decides: a video that is waiting again keeps both, and one that is being sent keeps its request for retries.
    */
   removeEnded(taskId: string): Promise<void> {
     return this.#database.transaction(async (trx) => {

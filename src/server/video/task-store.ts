@@ -689,7 +689,7 @@ export const formatTerms = (terms: TaskTerms): string => JSON.stringify(terms);
 export const parseTerms = (text: string): TaskTerms | undefined =>
   text === '' ? undefined : (JSON.parse(text) as TaskTerms);
 
-/** The quota that a task reserved, which may exceed what was charged by the vendor's own figures. */
+/** The quota a task reserved; its charge is lower if the vendor reported less than the estimate. */
 export function reservedQuota({ price, pricing, status }: Pick<Task, 'price' | 'pricing' | 'status'>): number {
   const terms = status === 'SUCCESS' ? parseTerms(pricing) : undefined;
   if (terms === undefined || isChatPrice(terms.price) || terms.price.settle_by !== 'vendor') return price;
