@@ -14,7 +14,8 @@ import { startTestService, type TestService } from '../test-service.ts';
 const WEEKS = 104;
 /** Twice a week, with the calls of three and a half days. */
 const STEP_MS = 3.5 * DAY_MS;
-const CALLS_A_STEP = 60;
+/** Enough for the rows that stay for good to be few beside those that come and go. */
+const CALLS_A_STEP = 120;
 const ACCOUNTS = 2;
 const RESERVED = 50;
 const COST = 30;
