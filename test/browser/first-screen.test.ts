@@ -109,7 +109,10 @@ describe('scripts and data of the first screen', { skip: chromiumPath === undefi
     let bytes = 0;
     devtools.on('Network.requestWillBeSent', ({ requestId, request, type }) => {
       // Ignores requests of the page being left.
-      if (type === 'Document') [names.length, bytes] = [0, 0];
+      if (type === 'Document') {
+        [names.length, bytes] = [0, 0];
+        asked.clear();
+      }
       if (!request.url.startsWith('data:') && !['Image', 'Media'].includes(type ?? ''))
         asked.set(requestId, new URL(request.url).pathname);
     });
