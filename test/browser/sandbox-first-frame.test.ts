@@ -25,9 +25,14 @@ const READ = (film: string): string => `(async () => {
   for (const moment of [0.05, 2]) {
     video.currentTime = moment;
     await new Promise((resolve) => { video.onseeked = resolve; });
-    context.drawImage(video, 0, 0);
-    for (const share of [0.25, 0.75])
-      seen.push([...context.getImageData(canvas.width * share, canvas.height / 2, 1, 1).data.slice(0, 3)]);
+    const pixel = (share) => [...context.getImageData(canvas.width * share, canvas.height / 2, 1, 1).data];
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    // 'seeked' may come before there is a frame to draw; without one nothing is drawn.
+    for (let tries = 0; tries < 500 && pixel(0.25)[3] === 0; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      context.drawImage(video, 0, 0);
+    }
+    for (const share of [0.25, 0.75]) seen.push(pixel(share).slice(0, 3));
   }
   return { seen, seconds: video.duration };
 })()`;
