@@ -591,12 +591,18 @@ export class CatalogStore {
 
   /** @returns false if a model of that name exists */
   async addModel(trx: Trx, row: Insertable<Tables['models']>): Promise<boolean> {
+    return (await this.addModels(trx, [row])) === 1;
+  }
+
+  /** @returns how many were added; those of an existing name are not */
+  async addModels(trx: Trx, rows: readonly Insertable<Tables['models']>[]): Promise<number> {
+    if (rows.length === 0) return 0;
     const { numInsertedOrUpdatedRows } = await trx
       .insertInto('models')
-      .values(row)
+      .values(rows)
       .onConflict((conflict) => conflict.column('id').doNothing())
       .executeTakeFirst();
-    return numInsertedOrUpdatedRows === 1n;
+    return Number(numInsertedOrUpdatedRows);
   }
 
   async setModel(trx: Trx, id: string, change: Updateable<Tables['models']>): Promise<void> {
@@ -614,14 +620,15 @@ export class CatalogStore {
     return ids.filter((id) => !seeded.has(id));
   }
 
-  /** @returns false if another process seeded it first */
-  async markSeeded(trx: Trx, id: string): Promise<boolean> {
-    const { numInsertedOrUpdatedRows } = await trx
+  /** @returns the ids that no other process seeded first */
+  async markSeeded(trx: Trx, ids: readonly string[]): Promise<Set<string>> {
+    const rows = await trx
       .insertInto('seeded_models')
-      .values({ id })
+      .values(ids.map((id) => ({ id })))
       .onConflict((conflict) => conflict.column('id').doNothing())
-      .executeTakeFirst();
-    return numInsertedOrUpdatedRows === 1n;
+      .returning('id')
+      .execute();
+    return new Set(rows.map(({ id }) => id));
   }
 
   sandboxChannel(trx: Trx, name: string): Promise<ChannelRow | undefined> {

@@ -19,25 +19,23 @@ export interface SeedModel {
  * changed or seeded again.
  */
 export async function seedModels(store: CatalogStore, clock: Clock, models: readonly SeedModel[]): Promise<void> {
-  const missing = new Set(await store.findUnseeded(models.map(({ id }) => id)));
-  if (missing.size === 0) return;
+  const missing = await store.findUnseeded(models.map(({ id }) => id));
+  if (missing.length === 0) return;
   await store.change(async (trx) => {
     const now = clock.now();
-    for (const { id, vendor, kind, price } of models) {
-      if (!missing.has(id) || !(await store.markSeeded(trx, id))) continue;
-      await store.addModel(trx, {
+    const added = await store.markSeeded(trx, missing);
+    const rows = models
+      .filter(({ id }) => added.has(id))
+      .map(({ id, vendor, kind, price }) => ({
         id,
         vendor,
         kind,
         price: JSON.stringify(price),
-        alias_of: null,
-        input_schema: null,
-        on_retirement: 'refuse',
-        enabled: 1,
+        enabled: 1 as const,
         created_at: now,
         updated_at: now,
-      });
-    }
+      }));
+    await store.addModels(trx, rows);
   });
 }
 
