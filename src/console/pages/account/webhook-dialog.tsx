@@ -104,7 +104,7 @@ function WebhookForm({ webhook, onCreated, onClose }: WebhookDialogProps & { onC
       <Select
         label={t('webhooks.preset')}
         description={t('webhooks.presetHint')}
-        data={[...WEBHOOK_PRESETS]}
+        data={WEBHOOK_PRESETS.map((preset) => ({ value: preset, label: t(`webhooks.presets.${preset}`) }))}
         allowDeselect={false}
         {...value('preset')}
       />

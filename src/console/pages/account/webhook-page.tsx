@@ -55,8 +55,8 @@ function WebhookSettings({ webhook }: { readonly webhook: Webhook }) {
       <DescriptionList
         facts={[
           [t('webhooks.events'), events],
-          [t('webhooks.preset'), webhook.preset],
-          [t('webhooks.description'), webhook.description],
+          [t('webhooks.preset'), t(`webhooks.presets.${webhook.preset}`)],
+          ...(webhook.description === '' ? [] : [[t('webhooks.description'), webhook.description] as const]),
           [t('webhooks.waiting'), String(webhook.pending)],
         ]}
       />

@@ -12,7 +12,7 @@ export default {
   emptyText: 'Failed videos, replies to your tickets, new devices and announcements appear here as they happen.',
   noneUnread: 'All read',
   noneUnreadText: 'New notifications appear here by themselves.',
-  backToAll: '← All notifications',
+  backToAll: 'All notifications',
   topicsTitle: 'Notify me about',
   topicsLead: 'Security notices are always on.',
   always: 'always on',

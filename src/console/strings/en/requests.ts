@@ -181,7 +181,7 @@ export default {
     jsonlText: 'Every line is one request to {{endpoint}}. Lines are checked before anything is sent.',
     jsonlStart: 'Start',
     jsonlBad: 'The first line of the file is not a line of the Batch API.',
-    back: '← All batches',
+    back: 'All batches',
     pause: 'Pause',
     resume: 'Resume',
     cancel: 'Cancel batch',

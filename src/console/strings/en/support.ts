@@ -34,7 +34,7 @@ export default {
   textPlaceholder: 'Never write passwords or keys here; support does not ask for them.',
   send: 'Send',
   ticket: 'Ticket #{{id}}',
-  backToAll: '← All tickets',
+  backToAll: 'All tickets',
   conversation: 'Conversation',
   staff: 'Support',
   you: 'You',

@@ -15,7 +15,7 @@ export default {
   emptyText: '视频生成失败、工单回复、新设备登录和公告都会即时显示在这里。',
   noneUnread: '全部已读',
   noneUnreadText: '新通知会自动出现在这里。',
-  backToAll: '← 全部通知',
+  backToAll: '全部通知',
   topicsTitle: '接收以下通知',
   topicsLead: '与账号安全有关的内容始终会通知。',
   always: '始终开启',

@@ -183,7 +183,7 @@ export default {
     jsonlText: '每行是一个发往 {{endpoint}} 的请求。发送前会校验所有行。',
     jsonlStart: '开始',
     jsonlBad: '文件首行不符合 Batch API 的格式。',
-    back: '← 全部批量任务',
+    back: '全部批量任务',
     pause: '暂停',
     resume: '继续',
     cancel: '取消批量任务',

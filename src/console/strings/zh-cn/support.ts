@@ -29,7 +29,7 @@ export default {
   textPlaceholder: '请勿填写密码或密钥，我们不会向您索取。',
   send: '发送',
   ticket: '工单 #{{id}}',
-  backToAll: '← 全部工单',
+  backToAll: '全部工单',
   conversation: '对话',
   staff: '客服',
   you: '您',
