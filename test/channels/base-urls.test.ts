@@ -175,7 +175,8 @@ describe('base URL of a channel', () => {
 
   it('is refused with the name of the invalid part', () => {
     for (const [pasted, reason] of [
-      ['https://a.com/v1?api-version=1', /base_url must have no query/],
+      ['https://a.com/v1?api-version=1', /base_url must have no query: an API version goes into options\.api_version/],
+      ['https://a.com/v1?x=1', /base_url must have no query\./],
       ['https://a.com/v1?', /no query/],
       ['https://a.com/v1#top', /no fragment/],
       ['https://user:secret@a.com/v1', /must not hold credentials/],

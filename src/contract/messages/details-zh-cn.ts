@@ -199,6 +199,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     '# must have no query: an API version goes into options.api_version',
     '# 不能带查询参数：API 版本请填入 options.api_version',
   ],
+  ['# must have no query', '# 不能带查询参数'],
   ['The channel would have more than # models', '渠道的模型将超过 # 个'],
   [
     'There is no shipped price for the model # of the vendor #: add it with a price of your own',

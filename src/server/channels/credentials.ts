@@ -45,7 +45,9 @@ export function parseBaseUrl(text: string, isPrivate: boolean): string {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw invalidUrl('must start with https://');
   if (url.username !== '' || url.password !== '') throw invalidUrl('must not hold credentials');
   if (text.includes('#')) throw invalidUrl('must have no fragment');
-  if (text.includes('?')) throw invalidUrl('must have no query: an API version goes into options.api_version');
+  if (/[?&]api-version=/.test(text))
+    throw invalidUrl('must have no query: an API version goes into options.api_version');
+  if (text.includes('?')) throw invalidUrl('must have no query');
   if (/[{}<>]|%7[BD]/i.test(text)) throw invalidUrl('still has a placeholder: put your own name in its place');
   if (isMetadataUrl(text)) throw invalidUrl('is where a cloud hands out the secrets of its machines');
   const address = url.origin + toBasePath(url.pathname);
