@@ -372,6 +372,29 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     assert.equal(anthropic.requests[0]?.headers['anthropic-version'], '2023-06-01');
   });
 
+  test('continues with Claude a conversation whose last turn came from GPT', async () => {
+    respondOpenAi({
+      role: 'assistant',
+      reasoning_content: 'hm',
+      content: 'Rain.',
+      annotations: [
+        { type: 'url_citation', url_citation: { url: 'https://a.com', title: 'A', start_index: 0, end_index: 5 } },
+      ],
+    });
+    const { content } = (await (await asMessages()).json()) as { content: readonly { type: string }[] };
+    assert.deepEqual(
+      content.map(({ type }) => type),
+      ['thinking', 'text'],
+    );
+    respondAnthropic([{ type: 'text', text: 'So take a coat.' }]);
+    const [asked, next] = ['Weather?', 'And so?'].map((text) => ({ role: 'user', content: text }));
+    const answer = await asMessages({ model: 'claude', messages: [asked, { role: 'assistant', content }, next] });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('x-reelgate-dropped'), 'messages.1.content.0, messages.1.content.1.citations');
+    const said = { role: 'assistant', content: [{ type: 'text', text: 'Rain.' }] };
+    assert.deepEqual(sentTo(anthropic).messages, [asked, said, next]);
+  });
+
   test("serves Claude Code's requests over an OpenAI upstream and reports dropped fields", async () => {
     respondOpenAi({ role: 'assistant', content: 'x' });
     const cache_control = { type: 'ephemeral' };

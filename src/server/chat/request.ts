@@ -488,7 +488,7 @@ function findProperties(bytes: Buffer, name: string): Span[] {
 }
 
 /** Sets a top-level member; all other bytes stay as they were written. */
-function setProperty(bytes: Buffer, name: string, value: string): Buffer {
+export function setProperty(bytes: Buffer, name: string, value: string): Buffer {
   const spans = findProperties(bytes, name);
   if (spans.length === 0) return insertProperty(bytes, name, value);
   const parts: Buffer[] = [];

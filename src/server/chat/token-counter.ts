@@ -4,6 +4,7 @@ import { AppError } from '../platform/app-error.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import { toAccountIds, toUpstreamModelName } from '../upstreams/upstream.ts';
+import { withoutForeignParts } from './conversion/foreign-parts.ts';
 import type { Dialect } from './dialects.ts';
 import { applyOptionRules } from './options.ts';
 import type { Relay } from './relay.ts';
@@ -76,7 +77,8 @@ export class TokenCounter {
     const { droppedTools } = applyOptionRules(request.governedOptions, channel);
     const upstreamModel = toUpstreamModelName(channel, model);
     const path = count.path(upstreamModel);
-    const body = toUpstreamBody(request, { model: upstreamModel, limit: undefined, droppedTools });
+    const { request: own } = withoutForeignParts(request, upstreamModel);
+    const body = toUpstreamBody(own, { model: upstreamModel, limit: undefined, droppedTools });
     const sent = toRequest(channel, { path, model: upstreamModel }, body, timeouts, request.forwardedHeaders);
     const startedAt = performance.now();
     const report = (outcome: UpstreamFailure['outcome'] | 'ok', message = '', code = ''): void =>

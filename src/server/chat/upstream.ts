@@ -17,6 +17,7 @@ import {
   toUpstreamModelName,
 } from '../upstreams/upstream.ts';
 import { convertRequest, findCodec, ResponseConversion } from './conversion/convert.ts';
+import { withoutForeignParts } from './conversion/foreign-parts.ts';
 import type { ToolOrigin } from './conversion/neutral-form.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,
@@ -126,9 +127,10 @@ export function prepareExchange(
   const source = findCodec(dialect);
   const askedCodec = findCodec(asked);
   if (dialect === asked || source === undefined || askedCodec === undefined) {
-    const body = toUpstreamBody(request, { model: upstreamModel, limit, droppedTools });
+    const { request: own, dropped } = withoutForeignParts(request, upstreamModel);
+    const body = toUpstreamBody(own, { model: upstreamModel, limit, droppedTools });
     const sent = toRequest(channel, target, body, timeouts, forwardedHeaders);
-    return { dialect, request: sent, conversion: undefined, dropped: [] };
+    return { dialect, request: sent, conversion: undefined, dropped };
   }
   const codecs = { source: askedCodec, target: source };
   const { body, dropped, names, origins, callIds } = convertRequest(request, codecs, {

@@ -259,11 +259,11 @@ function readReasoning(config: UntrustedObject | undefined, notes: DroppedFields
 }
 
 /** Models that accept a level instead of a budget, and refuse function calls without a thought signature. */
-const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;
+export const LEVEL_MODEL = /gemini-(?:[3-9]|\d{2})/;
 /**
  * Replaces the signature that another model's call cannot have (ai.google.dev/gemini-api/docs/thought-signatures, FAQ).
  */
-const NO_SIGNATURE = 'skip_thought_signature_validator';
+export const NO_SIGNATURE = 'skip_thought_signature_validator';
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 512,
   low: 2_048,

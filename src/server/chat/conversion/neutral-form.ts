@@ -309,6 +309,9 @@ const TAG = new RegExp(`^reelgate-(${CHAT_VENDORS.join('|')}):`);
  */
 export const tagSignature = ({ vendor, value }: Signature): string => `reelgate-${vendor}:${value}`;
 
+/** Whether a value is a signature that {@link tagSignature} tagged. */
+export const isTagged = (text: unknown): boolean => typeof text === 'string' && TAG.test(text);
+
 /** @param own the vendor of signatures without a tag; undefined: no vendor */
 export function readSignature(text: unknown, own: ChatVendor | undefined): Signature | undefined {
   if (typeof text !== 'string' || text === '') return undefined;

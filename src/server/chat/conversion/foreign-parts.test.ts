@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  RESPONSES_DIALECT,
+} from '../dialects.ts';
+import { parseChatRequest } from '../request.ts';
+import { withoutForeignParts } from './foreign-parts.ts';
+
+/** What is sent of a body, and the paths that are named. */
+function send(dialect: Dialect, body: object, model: string) {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const { request, dropped } = withoutForeignParts(
+    parseChatRequest(dialect, bytes, body, dialect === GEMINI_DIALECT ? { model, stream: false } : {}),
+    model,
+  );
+  return { sent: JSON.parse(request.rawBody.toString()), dropped, isSame: request.rawBody.equals(bytes) };
+}
+
+const user = { role: 'user', content: 'x' };
+const use = { type: 'tool_use', id: 't', name: 'read', input: {} };
+const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'ok' }] };
+const thought = (signature: string) => ({ type: 'thinking', thinking: 'hm', signature });
+
+describe('parts of other vendors', () => {
+  const asClaude = (turn: readonly object[], more: object = {}, model = 'claude-opus-4-6') =>
+    send(
+      ANTHROPIC_MESSAGES_DIALECT,
+      { model, max_tokens: 9, messages: [user, { role: 'assistant', content: turn }, result], ...more },
+      model,
+    );
+
+  it('are not sent to Claude, which reasons again in its next turn', () => {
+    const { sent, dropped } = asClaude([thought('reelgate-openai:abc'), use], {
+      thinking: { type: 'adaptive' },
+      context_management: { edits: [] },
+      output_config: { effort: 'low' },
+    });
+    assert.deepEqual(sent, {
+      model: 'claude-opus-4-6',
+      max_tokens: 9,
+      messages: [user, { role: 'assistant', content: [use] }, result],
+      output_config: { effort: 'low' },
+    });
+    assert.deepEqual(dropped, ['messages.1.content.0', 'thinking', 'context_management']);
+  });
+
+  it('are removed beside its own reasoning, which allows more', () => {
+    const own = thought('EqQB');
+    const redacted = { type: 'redacted_thinking', data: 'reelgate-gemini:x' };
+    const { sent, dropped } = asClaude([redacted, own, use], { thinking: { type: 'adaptive' } });
+    assert.deepEqual(sent.messages[1].content, [own, use]);
+    assert.deepEqual(sent.thinking, { type: 'adaptive' });
+    assert.deepEqual(dropped, ['messages.1.content.0']);
+  });
+
+  it('leave no empty message', () => {
+    const body = {
+      model: 'claude',
+      max_tokens: 9,
+      messages: [user, { role: 'assistant', content: [thought('')] }, user],
+    };
+    assert.deepEqual(send(ANTHROPIC_MESSAGES_DIALECT, body, 'claude').sent.messages, [user, user]);
+  });
+
+  it('without a signature are kept for other upstreams of the dialect, which may require them', () => {
+    assert.equal(asClaude([thought(''), use], {}, 'deepseek-v4').isSame, true);
+    assert.equal(asClaude([thought('reelgate-openai:'), use], {}, 'deepseek-v4').isSame, false);
+  });
+
+  it('are distinguished from its own citations', () => {
+    const cite = (encrypted_index: string) => ({
+      type: 'web_search_result_location',
+      url: 'https://a.com',
+      encrypted_index,
+    });
+    const text = { type: 'text', text: 'x' };
+    const { sent, dropped } = asClaude([
+      { ...text, citations: [cite(''), cite('Eo8')] },
+      { ...text, citations: [cite('')] },
+      { ...text, citations: [cite('Eo8')] },
+    ]);
+    assert.deepEqual(sent.messages[1].content, [
+      { ...text, citations: [cite('Eo8')] },
+      text,
+      { ...text, citations: [cite('Eo8')] },
+    ]);
+    assert.deepEqual(dropped, ['messages.1.content.0.citations', 'messages.1.content.1.citations']);
+  });
+
+  it('are not sent to Responses or chat completions', () => {
+    const foreign = { type: 'reasoning', summary: [], encrypted_content: 'reelgate-anthropic:c2ln' };
+    const own = { type: 'reasoning', summary: [], encrypted_content: 'gAAAA' };
+    const input = [user, foreign, own, user];
+    assert.deepEqual(send(RESPONSES_DIALECT, { model: 'gpt-5', input }, 'gpt-5'), {
+      sent: { model: 'gpt-5', input: [user, own, user] },
+      dropped: ['input.1'],
+      isSame: false,
+    });
+    const said = { role: 'assistant', content: 'y' };
+    const details = [{ type: 'reasoning.text', text: 'hm', signature: 'reelgate-anthropic:c2ln' }];
+    const kept = [{ type: 'reasoning.encrypted', data: 'x' }];
+    const messages = [
+      user,
+      { ...said, reasoning_details: details },
+      { ...said, reasoning_details: [...details, ...kept] },
+      user,
+    ];
+    assert.deepEqual(send(CHAT_DIALECT, { model: 'm', messages }, 'm').sent.messages, [
+      user,
+      said,
+      { ...said, reasoning_details: kept },
+      user,
+    ]);
+  });
+
+  it('are replaced in calls for Gemini 3, which requires a signature', () => {
+    const call = { functionCall: { name: 'read', args: {} } };
+    const asked = { role: 'user', parts: [{ text: 'x' }] };
+    const contents = [
+      asked,
+      { role: 'model', parts: [{ ...call, thoughtSignature: 'reelgate-openai:a' }, call] },
+      { role: 'model', parts: [{ text: '', thought_signature: 'reelgate-openai:a' }] },
+    ];
+    const sentTo = (model: string) => send(GEMINI_DIALECT, { contents }, model).sent.contents;
+    assert.deepEqual(sentTo('gemini-2.5-pro'), [asked, { role: 'model', parts: [call, call] }]);
+    assert.deepEqual(sentTo('gemini-3-pro'), [
+      asked,
+      { role: 'model', parts: [{ ...call, thoughtSignature: 'skip_thought_signature_validator' }, call] },
+    ]);
+  });
+
+  it('are looked for, and nothing else is touched', () => {
+    const spaced = Buffer.from(
+      '{ "model":"claude", "max_tokens": 9,"messages":[{"role":"user","content":"reelgate-x \\u0041"}]}',
+    );
+    const request = parseChatRequest(ANTHROPIC_MESSAGES_DIALECT, spaced, JSON.parse(spaced.toString()));
+    assert.equal(withoutForeignParts(request, 'claude').request, request);
+  });
+});

@@ -1,0 +1,167 @@
+import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
+import {
+  ANTHROPIC_MESSAGES_DIALECT,
+  CHAT_DIALECT,
+  type Dialect,
+  GEMINI_DIALECT,
+  isBlank,
+  listOf,
+  RESPONSES_DIALECT,
+} from '../dialects.ts';
+import { type ChatRequest, removeProperty, setProperty } from '../request.ts';
+import { DroppedFields } from './fields.ts';
+import { LEVEL_MODEL, NO_SIGNATURE } from './gemini.ts';
+import { isTagged } from './neutral-form.ts';
+
+/** The members of a body to replace; undefined removes one. */
+type Changes = Readonly<Record<string, unknown>>;
+/** Finds what an upstream of the dialect would refuse; undefined: nothing. */
+type Search = (body: UntrustedObject, model: string, notes: DroppedFields) => Changes | undefined;
+
+/**
+ * Removes reasoning and citations that our conversion wrote for another vendor's model: a conversation may continue with
+ * a model whose upstream uses the caller's own dialect, and a vendor refuses reasoning that it did not sign.
+ *
+ * @param model the upstream's name
+ */
+export function withoutForeignParts(
+  request: ChatRequest,
+  model: string,
+): { readonly request: ChatRequest; readonly dropped: readonly string[] } {
+  const { dialect, rawBody, body } = request;
+  const search = SEARCHES.get(dialect);
+  const notes = new DroppedFields();
+  const changes =
+    search !== undefined && mayHaveForeignParts(dialect, rawBody) ? search(body, model, notes) : undefined;
+  if (changes === undefined) return { request, dropped: [] };
+  const bytes = Object.entries(changes).reduce(
+    (written, [name, value]) =>
+      value === undefined ? removeProperty(written, name) : setProperty(written, name, JSON.stringify(value)),
+    rawBody,
+  );
+  return { request: { ...request, rawBody: bytes, body: { ...body, ...changes } }, dropped: notes.dropped };
+}
+
+/** Nearly all requests are excluded by this search of their bytes. */
+const mayHaveForeignParts = (dialect: Dialect, bytes: Buffer): boolean =>
+  bytes.includes('reelgate-') ||
+  (dialect === ANTHROPIC_MESSAGES_DIALECT && (bytes.includes('encrypted_index') || bytes.includes('"signature"')));
+
+/** Replaces the elements of a list that `replace` returns another value for; undefined if it does so for none. */
+function replaceIn(
+  list: unknown,
+  replace: (element: unknown, index: number) => readonly unknown[],
+): unknown[] | undefined {
+  const replaced = listOf(list).map(replace);
+  const isSame = replaced.every((elements, index) => elements.length === 1 && elements[0] === listOf(list)[index]);
+  return isSame ? undefined : replaced.flat();
+}
+
+/** Messages with other contents; a message without any is removed. */
+const replaceContents = (
+  messages: unknown,
+  name: 'content' | 'parts',
+  replace: (content: unknown, index: number) => unknown[] | undefined,
+): unknown[] | undefined =>
+  replaceIn(messages, (message, index) => {
+    const content = replace(asObject(message)?.[name], index);
+    if (content === undefined) return [message];
+    return content.length === 0 ? [] : [{ ...asObject(message), [name]: content }];
+  });
+
+function searchMessages(body: UntrustedObject, model: string, notes: DroppedFields): Changes | undefined {
+  // Other upstreams of this dialect write reasoning without a signature, and some require it back.
+  const isClaude = /claude/i.test(model);
+  const messages = replaceContents(body.messages, 'content', (content, index) =>
+    replaceIn(content, (element, place) => {
+      const block = asObject(element) ?? {};
+      const path = `messages.${index}.content.${place}`;
+      const isForeign =
+        (block.type === 'thinking' && (isTagged(block.signature) || (isClaude && isBlank(block.signature)))) ||
+        (block.type === 'redacted_thinking' && isTagged(block.data));
+      if (isForeign) {
+        notes.drop(path);
+        return [];
+      }
+      const citations = replaceIn(block.citations, (citation) => (isOwnCitation(citation) ? [citation] : []));
+      if (citations === undefined) return [element];
+      notes.drop(`${path}.citations`);
+      const { citations: _, ...rest } = block;
+      return [citations.length === 0 ? rest : { ...rest, citations }];
+    }),
+  );
+  if (messages === undefined) return undefined;
+  if (isBlank(body.thinking) || !lacksThinking(messages)) return { messages };
+  const changes = { messages, thinking: undefined, context_management: undefined };
+  for (const name of ['thinking', 'context_management']) if (!isBlank(body[name])) notes.drop(name);
+  return changes;
+}
+
+/** Anthropic's own citations of web pages have an index, without which it refuses them. */
+function isOwnCitation(citation: unknown): boolean {
+  const { type, encrypted_index: index } = asObject(citation) ?? {};
+  return type !== 'web_search_result_location' || !isBlank(index);
+}
+
+/** Whether the model's last turn has calls without reasoning before them, which Anthropic refuses while it reasons. */
+function lacksThinking(messages: readonly unknown[]): boolean {
+  const last = asObject(messages.findLast((message) => asObject(message)?.role === 'assistant'));
+  const types = listOf(last?.content).map((block) => asObject(block)?.type);
+  return types.includes('tool_use') && !types.includes('thinking') && !types.includes('redacted_thinking');
+}
+
+function searchChat({ messages: given }: UntrustedObject, _: string, notes: DroppedFields): Changes | undefined {
+  const messages = replaceIn(given, (element, index) => {
+    const { reasoning_details: details, ...message } = asObject(element) ?? {};
+    const own = replaceIn(details, (detail) => {
+      const { signature, data } = asObject(detail) ?? {};
+      return isTagged(signature) || isTagged(data) ? [] : [detail];
+    });
+    if (own === undefined) return [element];
+    notes.drop(`messages.${index}.reasoning_details`);
+    return [own.length === 0 ? message : { ...message, reasoning_details: own }];
+  });
+  return messages && { messages };
+}
+
+function searchInput({ input: given }: UntrustedObject, _: string, notes: DroppedFields): Changes | undefined {
+  const input = replaceIn(given, (item, index) => {
+    const { type, encrypted_content: content } = asObject(item) ?? {};
+    if (type !== 'reasoning' || !isTagged(content)) return [item];
+    notes.drop(`input.${index}`);
+    return [];
+  });
+  return input && { input };
+}
+
+function searchContents(
+  { contents: given }: UntrustedObject,
+  model: string,
+  notes: DroppedFields,
+): Changes | undefined {
+  const contents = replaceContents(given, 'parts', (parts, index) => {
+    const own = replaceIn(parts, (element, place) => {
+      const { thoughtSignature, thought_signature: signature, ...part } = asObject(element) ?? {};
+      if (!isTagged(thoughtSignature) && !isTagged(signature)) return [element];
+      notes.drop(`contents.${index}.parts.${place}.thoughtSignature`);
+      // Our conversion puts a signature that belongs to no part into an empty text.
+      return part.text === '' && Object.keys(part).length === 1 ? [] : [part];
+    });
+    return own && LEVEL_MODEL.test(model) ? own.map(withSignature) : own;
+  });
+  return contents && { contents };
+}
+
+/** Gemini 3 refuses a turn whose first call has no signature. */
+function withSignature(part: unknown, index: number, parts: readonly unknown[]): unknown {
+  const isCall = (each: unknown): boolean => asObject(each)?.functionCall !== undefined;
+  if (!isCall(part) || parts.findIndex(isCall) !== index) return part;
+  return { thoughtSignature: NO_SIGNATURE, ...asObject(part) };
+}
+
+const SEARCHES: ReadonlyMap<Dialect, Search> = new Map([
+  [ANTHROPIC_MESSAGES_DIALECT, searchMessages],
+  [CHAT_DIALECT, searchChat],
+  [RESPONSES_DIALECT, searchInput],
+  [GEMINI_DIALECT, searchContents],
+]);
