@@ -171,6 +171,21 @@ describe('the Responses API, converted', { concurrency: false }, () => {
     });
   });
 
+  test('marks reasoning that its upstream did not sign, whose id OpenAI would look up', async () => {
+    const content = [
+      { type: 'thinking', thinking: 'hm', signature: '' },
+      { type: 'text', text: 'Rain.' },
+    ];
+    anthropic.respondWith((response) =>
+      response.end(JSON.stringify({ type: 'message', content, stop_reason: 'end_turn', usage: { input_tokens: 1 } })),
+    );
+    for (const stream of [false, true]) {
+      const answer = await send('/v1/responses', { model: 'claude', input: 'x', stream });
+      assert.equal(answer.status, 200);
+      assert.match(await answer.text(), /"type":"reasoning","summary":\[[^\]]+\],"encrypted_content":"reelgate-none:"/);
+    }
+  });
+
   test('returns usage, calls and reasoning of a completion as response items', async () => {
     respond(
       {

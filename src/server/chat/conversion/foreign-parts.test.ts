@@ -94,10 +94,11 @@ describe('parts of other vendors', () => {
   it('are not sent to Responses or chat completions', () => {
     const foreign = { type: 'reasoning', summary: [], encrypted_content: 'reelgate-anthropic:c2ln' };
     const own = { type: 'reasoning', summary: [], encrypted_content: 'gAAAA' };
-    const input = [user, foreign, own, user];
+    const unsigned = { ...foreign, id: 'rs_1', encrypted_content: 'reelgate-none:' };
+    const input = [user, foreign, unsigned, own, user];
     assert.deepEqual(send(RESPONSES_DIALECT, { model: 'gpt-5', input }, 'gpt-5'), {
       sent: { model: 'gpt-5', input: [user, own, user] },
-      dropped: ['input.1'],
+      dropped: ['input.1', 'input.2'],
       isSame: false,
     });
     const said = { role: 'assistant', content: 'y' };

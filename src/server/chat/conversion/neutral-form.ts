@@ -301,7 +301,9 @@ export type ResponseEvent =
       readonly usage: Usage | undefined;
     };
 
-const TAG = new RegExp(`^reelgate-(${CHAT_VENDORS.join('|')}):`);
+/** Written where a dialect's reasoning must be marked as ours, but its upstream did not sign it. */
+export const UNSIGNED = 'reelgate-none:';
+const TAG = new RegExp(`^reelgate-(${CHAT_VENDORS.join('|')}|none):`);
 
 /**
  * Tags a signature for the dialect of another vendor with the vendor that created it, because it is sent back with the
@@ -309,12 +311,12 @@ const TAG = new RegExp(`^reelgate-(${CHAT_VENDORS.join('|')}):`);
  */
 export const tagSignature = ({ vendor, value }: Signature): string => `reelgate-${vendor}:${value}`;
 
-/** Whether a value is a signature that {@link tagSignature} tagged. */
+/** Whether a value is a signature that our conversion wrote. */
 export const isTagged = (text: unknown): boolean => typeof text === 'string' && TAG.test(text);
 
 /** @param own the vendor of signatures without a tag; undefined: no vendor */
 export function readSignature(text: unknown, own: ChatVendor | undefined): Signature | undefined {
-  if (typeof text !== 'string' || text === '') return undefined;
+  if (typeof text !== 'string' || text === '' || text === UNSIGNED) return undefined;
   const vendor = TAG.exec(text)?.[1] as ChatVendor | undefined;
   if (vendor !== undefined) return { vendor, value: text.slice(`reelgate-${vendor}:`.length) };
   return own === undefined ? undefined : { vendor: own, value: text };

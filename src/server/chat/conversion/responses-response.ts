@@ -13,6 +13,7 @@ import {
   type Signature,
   type StopReason,
   tagSignature,
+  UNSIGNED,
 } from './neutral-form.ts';
 import {
   collectResponse,
@@ -330,7 +331,7 @@ export function writeResponsesResponse(events: readonly ResponseEvent[], context
       return toMessageItem(context, index, block.text, toAnnotations(block.text, block.citations, context));
     if (block.type === 'call') return toFunctionItem(context, index, block, block.args);
     if (block.type === 'media') return toMediaItem(context, index, block.media);
-    return toReasoningItem(context, index, block.text, block.signature);
+    return toReasoningItem(context, index, block.text, block.signature ?? 'none');
   });
   return { ...toBase(context), ...toEnd(end.reason, output, end.usage) };
 }
@@ -501,7 +502,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     return (
       this.#event('response.reasoning_summary_text.done', { ...place, text }) +
       this.#event('response.reasoning_summary_part.done', { ...place, part: toSummaryPart(text) }) +
-      this.#done(index, toReasoningItem(this.#context, index, text, signature))
+      this.#done(index, toReasoningItem(this.#context, index, text, signature ?? 'none'))
     );
   }
 
@@ -580,16 +581,18 @@ const toSummaryPart = (text: string): object => ({ type: 'summary_text', text })
 const toEncryptedContent = (signature: Signature): string =>
   signature.vendor === 'openai' && signature.value !== '' ? signature.value : tagSignature(signature);
 
+/** @param signature undefined while the item is incomplete; OpenAI looks up the id of an item without content */
 const toReasoningItem = (
   context: ResponseContext,
   index: number,
   text: string,
-  signature: Signature | undefined,
+  signature: Signature | 'none' | undefined,
 ): Item => ({
   id: toItemId('rs', context, index),
   type: 'reasoning',
   summary: text === '' ? [] : [toSummaryPart(text)],
-  encrypted_content: signature === undefined ? undefined : toEncryptedContent(signature),
+  encrypted_content:
+    signature === undefined ? undefined : signature === 'none' ? UNSIGNED : toEncryptedContent(signature),
 });
 
 /** An image in the form of OpenAI's image generation tool; other media, and URLs, become a message. */
