@@ -386,7 +386,8 @@ function writeSampling(
 const toCache = (cache: CacheMarker | undefined): object =>
   cache === undefined ? {} : { cache_control: { type: 'ephemeral', ttl: cache.ttl } };
 
-const toId = (id: string): string => id.replace(FORBIDDEN_IN_ID, '_');
+/** An id of a call as Anthropic accepts it. */
+export const toId = (id: string): string => id.replace(FORBIDDEN_IN_ID, '_');
 
 interface Turn {
   readonly role: string;

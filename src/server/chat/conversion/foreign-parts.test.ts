@@ -91,6 +91,24 @@ describe('parts of other vendors', () => {
     assert.deepEqual(dropped, ['messages.1.content.0.citations', 'messages.1.content.1.citations']);
   });
 
+  it('include ids of calls that Anthropic refuses', () => {
+    const body = (id: string) => ({
+      max_tokens: 9,
+      messages: [
+        user,
+        { role: 'assistant', content: [{ ...use, id }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] },
+      ],
+    });
+    const given = { model: 'claude', ...body('functions.read:0') };
+    assert.deepEqual(send(ANTHROPIC_MESSAGES_DIALECT, given, 'claude').sent, {
+      model: 'claude',
+      ...body('functions_read_0'),
+    });
+    assert.equal(send(ANTHROPIC_MESSAGES_DIALECT, given, 'kimi-k2.5').isSame, true);
+    assert.equal(send(ANTHROPIC_MESSAGES_DIALECT, { ...given, ...body('toolu_1-A') }, 'claude').isSame, true);
+  });
+
   it('are not sent to Responses or chat completions', () => {
     const foreign = { type: 'reasoning', summary: [], encrypted_content: 'reelgate-anthropic:c2ln' };
     const own = { type: 'reasoning', summary: [], encrypted_content: 'gAAAA' };

@@ -9,6 +9,7 @@ import {
   RESPONSES_DIALECT,
 } from '../dialects.ts';
 import { type ChatRequest, removeProperty, setProperty } from '../request.ts';
+import { toId } from './anthropic.ts';
 import { DroppedFields } from './fields.ts';
 import { LEVEL_MODEL, NO_SIGNATURE } from './gemini.ts';
 import { isTagged } from './neutral-form.ts';
@@ -19,8 +20,9 @@ type Changes = Readonly<Record<string, unknown>>;
 type Search = (body: UntrustedObject, model: string, notes: DroppedFields) => Changes | undefined;
 
 /**
- * Removes reasoning and citations that our conversion wrote for another vendor's model: a conversation may continue with
- * a model whose upstream uses the caller's own dialect, and a vendor refuses reasoning that it did not sign.
+ * Removes reasoning and citations that our conversion wrote for another vendor's model, and renames its calls: a
+ * conversation may continue with a model whose upstream uses the caller's own dialect, and a vendor refuses reasoning
+ * that it did not sign.
  *
  * @param model the upstream's name
  */
@@ -42,10 +44,11 @@ export function withoutForeignParts(
   return { request: { ...request, rawBody: bytes, body: { ...body, ...changes } }, dropped: notes.dropped };
 }
 
-/** Nearly all requests are excluded by this search of their bytes. */
+/** Most requests are excluded by this search of their bytes. */
 const mayHaveForeignParts = (dialect: Dialect, bytes: Buffer): boolean =>
   bytes.includes('reelgate-') ||
-  (dialect === ANTHROPIC_MESSAGES_DIALECT && (bytes.includes('encrypted_index') || bytes.includes('"signature"')));
+  (dialect === ANTHROPIC_MESSAGES_DIALECT &&
+    ['encrypted_index', '"signature"', '"tool_use"'].some((word) => bytes.includes(word)));
 
 /** Replaces the elements of a list that `replace` returns another value for; undefined if it does so for none. */
 function replaceIn(
@@ -84,10 +87,12 @@ function searchMessages(body: UntrustedObject, model: string, notes: DroppedFiel
         return [];
       }
       const citations = replaceIn(block.citations, (citation) => (isOwnCitation(citation) ? [citation] : []));
-      if (citations === undefined) return [element];
-      notes.drop(`${path}.citations`);
-      const { citations: _, ...rest } = block;
-      return [citations.length === 0 ? rest : { ...rest, citations }];
+      if (citations !== undefined) {
+        notes.drop(`${path}.citations`);
+        const { citations: _, ...rest } = block;
+        return [citations.length === 0 ? rest : { ...rest, citations }];
+      }
+      return [isClaude ? withAcceptedId(element, block) : element];
     }),
   );
   if (messages === undefined) return undefined;
@@ -95,6 +100,13 @@ function searchMessages(body: UntrustedObject, model: string, notes: DroppedFiel
   const changes = { messages, thinking: undefined, context_management: undefined };
   for (const name of ['thinking', 'context_management']) if (!isBlank(body[name])) notes.drop(name);
   return changes;
+}
+
+/** Other vendors' ids of calls may have characters that Anthropic refuses, such as Kimi's `functions.read:0`. */
+function withAcceptedId(element: unknown, block: UntrustedObject): unknown {
+  const name = block.type === 'tool_use' ? 'id' : block.type === 'tool_result' ? 'tool_use_id' : '';
+  const id = block[name];
+  return typeof id !== 'string' || toId(id) === id ? element : { ...block, [name]: toId(id) };
 }
 
 /** Anthropic's own citations of web pages have an index, without which it refuses them. */
