@@ -31,7 +31,7 @@ for (const model of ALL_MODELS) {
       DISABLE_AUTOUPDATER: '1',
     };
     const parameters = ['-p', '[call=Read] [chunks=3]', '--output-format', 'json', '--allowedTools', 'Read'];
-    const started = run(process.execPath, [program, ...parameters], { cwd: home, env, timeout: 60_000 });
+    const started = run(process.execPath, [program, ...parameters], { cwd: home, env, timeout: 180_000 });
     started.child.stdin?.end();
     const { result, num_turns: turns, is_error: isError } = JSON.parse((await started).stdout);
     assert.deepEqual([result, turns, isError], ['the light of', 2, false], model);

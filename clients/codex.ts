@@ -30,7 +30,7 @@ wire_api = "responses"
     const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, SERVICE_KEY: process.env.SERVICE_KEY };
     const prompt = '[call=exec_command] [chunks=3]';
     const parameters = ['exec', '--json', '--skip-git-repo-check', '--sandbox', 'read-only', prompt];
-    const started = run(process.execPath, [program, ...parameters], { cwd: home, env, timeout: 60_000 });
+    const started = run(process.execPath, [program, ...parameters], { cwd: home, env, timeout: 180_000 });
     started.child.stdin?.end();
     const items = (await started).stdout
       .split('\n')

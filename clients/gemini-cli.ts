@@ -27,7 +27,7 @@ for (const model of ALL_MODELS) {
     const env = { PATH: process.env.PATH, HOME: home, GOOGLE_GEMINI_BASE_URL: ORIGIN, GEMINI_API_KEY: API_KEY };
     const prompt = '[call=read_file] [chunks=3]';
     const parameters = ['--skip-trust', '-m', model, '-p', prompt, '--output-format', 'json'];
-    const started = run(process.execPath, [program, ...parameters], { cwd: home, env, timeout: 60_000 });
+    const started = run(process.execPath, [program, ...parameters], { cwd: home, env, timeout: 180_000 });
     started.child.stdin?.end();
     const { stdout } = await started;
     const { response, stats } = JSON.parse(stdout.slice(stdout.indexOf('{')));
