@@ -120,6 +120,20 @@ describe('monthly budgets', () => {
       assert.deepEqual(await stored(), [{ token_id: key }]);
     });
 
+    it('notifies of the other budgets while one cannot be read', async () => {
+      const { database } = service.app;
+      const broken = { user_id: 0, token_id: 0, month_quota: 1, thresholds: 'junk', told_month: 0, told_percent: 0 };
+      await database.kysely.insertInto('budgets').values(broken).execute();
+      const next = (await user.ok<{ id: number }>('POST', '/api/tokens', { name: 'beside' })).id;
+      await user.ok('PUT', `/api/budgets/${next}`, { month_quota: 100, thresholds: [50] });
+      await spend(60, next);
+      await assert.rejects(service.app.runMaintenance(), SyntaxError);
+      await database.kysely.deleteFrom('budgets').where('user_id', '=', 0).execute();
+      const rows = await user.ok<Told[]>('GET', '/api/notifications/?page_size=50');
+      assert.equal(rows.filter(({ title }) => title.includes('“beside”')).length, 1);
+      await user.ok('DELETE', `/api/tokens/${next}`);
+    });
+
     it('refuses invalid budgets, and keys of other accounts', async () => {
       const other = await service.signUp('other');
       const foreign = (await other.ok<{ id: number }>('POST', '/api/tokens', { name: 'foreign' })).id;

@@ -35,6 +35,8 @@ forEachDatabase((name, _open, freshUrl) => {
   /** On PostgreSQL two fixtures, standing for processes that share the database. */
   let fixtures: PlansFixture[];
   let notices: string[];
+  /** An account that cannot be notified. */
+  let unreachable = 0;
   let count = 0;
   before(async () => {
     const url = await freshUrl();
@@ -43,8 +45,10 @@ forEachDatabase((name, _open, freshUrl) => {
     databases = Array.from({ length: name === 'postgres' ? 2 : 1 }, () => openDatabase<Tables>(url));
     for (const database of databases) await migrate(database, migrations);
     const notifier = {
-      notify: async (_trx: unknown, notice: { deduplicationKey?: string }) =>
-        void notices.push(`${notice.deduplicationKey}`),
+      notify: async (_trx: unknown, notice: { userId: number; deduplicationKey?: string }) => {
+        if (notice.userId === unreachable) throw new Error('no inbox');
+        notices.push(`${notice.deduplicationKey}`);
+      },
     };
     fixtures = databases.map((database) => openPlansFixture(database, clock, { notifier }));
   });
@@ -201,6 +205,26 @@ forEachDatabase((name, _open, freshUrl) => {
       .where('user_id', '=', userId)
       .executeTakeFirstOrThrow();
     assert.equal(notices.filter((each) => each === `package.ended:${id}`).length, 1);
+  });
+
+  it('ends and announces the plans of the other accounts while those of one fail', async () => {
+    const [first, second, third] = [await account(), await account(), await account()];
+    const assign = async (userId: number, days: number) =>
+      fixture(0).subscriptions.assignByAdmin(ACTOR, { userId, code: await plan({ duration_days: days }) });
+    await assign(first, 1);
+    await assign(second, 2);
+    await assign(third, 4);
+    clock.advance(2 * DAY_MS);
+    unreachable = first;
+    notices.length = 0;
+    await assert.rejects(fixture(0).subscriptions.processExpirations(), /no inbox/);
+    assert.deepEqual(
+      notices.map((each) => each.replace(/:.*/, '')),
+      ['package.ended', 'package.expiring'],
+    );
+    unreachable = 0;
+    await fixture(0).subscriptions.processExpirations();
+    assert.equal(notices.length, 3);
   });
 
   it('announces no end that has passed, when more plans have ended than one run stores', async () => {

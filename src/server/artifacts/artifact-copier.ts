@@ -8,6 +8,7 @@ import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import { BadVideoError, type CheckedVideo, VideoCheck, validatePosterImage } from '../platform/media.ts';
@@ -421,8 +422,8 @@ export class ExpiryNotices {
     const { store, clock } = this.#dependencies;
     for (;;) {
       const ending = await store.listEnding(clock.now(), NOTICE_MS, BATCH);
-      for (const [userId, copies] of Map.groupBy(ending, ({ user_id }) => user_id))
-        await this.#tell(userId, copies, describe);
+      const byUser = Map.groupBy(ending, ({ user_id }) => user_id);
+      await workOnEach(byUser, ([userId, copies]) => this.#tell(userId, copies, describe));
       if (ending.length < BATCH) return;
     }
   }

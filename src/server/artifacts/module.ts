@@ -1,6 +1,7 @@
 import type { EventWriter } from '../event-log/event-log.ts';
 import type { AdminNotice, AdminNotifier, Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Config } from '../platform/config.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
@@ -173,8 +174,8 @@ export function makeArtifacts({
     },
     stop: async () => copier?.stop(),
     async removeEnded() {
-      if (describe !== undefined) await expiryNotices.send(describe);
-      await remover.removeEnded();
+      const announce = async (): Promise<void> => describe && expiryNotices.send(describe);
+      await workOnEach([announce, () => remover.removeEnded()], (step) => step());
     },
     jobs: [remover.orphanJob, audit.job],
   };

@@ -7,6 +7,7 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
@@ -95,15 +96,19 @@ class BudgetNotices {
 
   /** Notifies the owners of budgets that have reached their next threshold, once per threshold across all processes. */
   async send(): Promise<void> {
-    const { store, clock } = this.#dependencies;
-    const month = monthOf(clock.now());
+    const month = monthOf(this.#dependencies.clock.now());
+    await workOnEach(this.#all(month), async (budget) => {
+      const percent = reachedThreshold(budget, month);
+      if (percent !== undefined) await this.#tell(budget, month, percent);
+    });
+  }
+
+  async *#all(month: Month): AsyncGenerator<BudgetWithUse> {
+    const { store } = this.#dependencies;
     let after = { user_id: -1, token_id: -1 };
     for (;;) {
       const rows = await store.listAfter(after, month, BATCH);
-      for (const row of rows) {
-        const percent = reachedThreshold(row, month);
-        if (percent !== undefined) await this.#tell(row, month, percent);
-      }
+      yield* rows;
       const last = rows.at(-1);
       if (last === undefined || rows.length < BATCH) return;
       after = last;

@@ -4,6 +4,7 @@ import type { EventWriter } from '../event-log/event-log.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Tables } from '../tables.ts';
 import type { ModelLifecycle } from '../vendors/adapter.ts';
@@ -157,23 +158,21 @@ export class UserRetirementNotices {
   /** Called periodically. Writes only notices that are due and that this process has not written yet. */
   async send(): Promise<void> {
     const { channels, clock } = this.#dependencies;
-    for (const { id } of await channels.listModels()) {
+    await workOnEach(await channels.listModels(), async ({ id }) => {
       const retirement = await channels.retirement(id);
-      if (retirement === undefined || retirement.at <= clock.now()) continue;
+      if (retirement === undefined || retirement.at <= clock.now()) return;
       const daysLeft = Math.ceil((retirement.at - clock.now()) / DAY_MS);
       const due = NOTICE_DAYS.findLast((days) => daysLeft <= days);
       const key = `model.retiring:${id}:${retirement.at}:${due}`;
-      if (due === undefined || this.#written.has(key)) continue;
+      if (due === undefined || this.#written.has(key)) return;
       await this.#write(id, retirement, daysLeft, key);
       this.#written.add(key);
-    }
+    });
   }
 
   async #write(model: string, { at, successor }: Retirement, daysLeft: number, key: string): Promise<void> {
     const { database, notifier, events, usage, clock } = this.#dependencies;
     const users = await usage.usersOf(model, Math.floor(clock.now() / DAY_MS) - USED_WITHIN_DAYS);
-    for (const userId of users)
-      await database.transaction((trx) => notifier.notify(trx, toNotice(userId, model, successor, daysLeft, key)));
     await database.transaction((trx) =>
       events.write(trx, {
         type: 'model.retiring',
@@ -181,6 +180,9 @@ export class UserRetirementNotices {
         data: { model, retires_at: toSeconds(at), successor: successor ?? null, accounts: users.length },
         deduplicationKey: key,
       }),
+    );
+    await workOnEach(users, (userId) =>
+      database.transaction((trx) => notifier.notify(trx, toNotice(userId, model, successor, daysLeft, key))),
     );
   }
 }

@@ -18,6 +18,7 @@ import type { Mailer, MailText, RenderedMail } from '../mail/mail-queue.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
@@ -172,8 +173,8 @@ export class OrganizationService {
   async #deleteClosed(): Promise<void> {
     const { database, store, accounts, tokens, revokeSignIns, notifier, clock } = this.#dependencies;
     const before = clock.now() - ORGANIZATION_GRACE_DAYS * DAY_MS;
-    for (const id of await store.listClosedBefore(before))
-      await database.transaction(async (trx) => {
+    await workOnEach(await store.listClosedBefore(before), (id) =>
+      database.transaction(async (trx) => {
         const found = await store.lockOrganization(trx, id);
         // Restored meanwhile, or deleted by another process.
         if (found?.closed_at == null || found.closed_at > before) return;
@@ -184,7 +185,8 @@ export class OrganizationService {
         await accounts.remove(trx, id, clock.now());
         await this.#record(trx, {}, 'organization.delete', id, { slug: found.slug, name: found.name });
         for (const userId of members) await notifier.notify(trx, deletedNotice(userId, found));
-      });
+      }),
+    );
   }
 
   /** Members with their limits. @throws not_exist */

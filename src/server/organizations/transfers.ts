@@ -7,6 +7,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Artifacts } from '../artifacts/module.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/route-registry.ts';
 import type { Ledger } from '../quota/ledger.ts';
@@ -66,7 +67,9 @@ export class TransferService {
 
   /** Continues transfers that a crash interrupted or that are too large for their request. */
   async continueRunning(): Promise<void> {
-    for (const id of await this.#dependencies.store.listRunning()) while (!(await this.#advance(id)));
+    await workOnEach(await this.#dependencies.store.listRunning(), async (id) => {
+      while (!(await this.#advance(id)));
+    });
   }
 
   async #decide(trx: Trx, slug: string, actor: Actor, { include, quota }: TransferRequest): Promise<number> {

@@ -5,6 +5,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
@@ -169,17 +170,20 @@ export class Subscriptions {
   async processExpirations(): Promise<void> {
     const { database, subscriptions, usage, notifier, clock } = this.#dependencies;
     const now = clock.now();
-    for (const userId of await subscriptions.listUsersWithExpired(now, BATCH_SIZE))
-      await database.transaction((trx) => this.#lockAndUpdate(trx, userId, clock.now()));
-    for (const expiring of await subscriptions.listExpiringSoon(now, EXPIRY_NOTICE_MS, BATCH_SIZE)) {
-      await database.transaction(async (trx) => {
-        if (!(await subscriptions.markExpiryNotified(trx, expiring.id, expiring.expires_at))) return;
-        const account = await subscriptions.findAccountPlans(expiring.user_id, trx);
-        const { waiting } = timelineAt(account.subscriptions, now);
-        await notifier.notify(trx, buildExpiringSoonNotice(expiring, waiting[0]?.plan.name, now));
-      });
-    }
-    await usage.deleteBefore(now - USAGE_RETENTION_MS);
+    const end = async (): Promise<void> =>
+      workOnEach(await subscriptions.listUsersWithExpired(now, BATCH_SIZE), (userId) =>
+        database.transaction((trx) => this.#lockAndUpdate(trx, userId, clock.now())),
+      );
+    const announce = async (): Promise<void> =>
+      workOnEach(await subscriptions.listExpiringSoon(now, EXPIRY_NOTICE_MS, BATCH_SIZE), (expiring) =>
+        database.transaction(async (trx) => {
+          if (!(await subscriptions.markExpiryNotified(trx, expiring.id, expiring.expires_at))) return;
+          const account = await subscriptions.findAccountPlans(expiring.user_id, trx);
+          const { waiting } = timelineAt(account.subscriptions, now);
+          await notifier.notify(trx, buildExpiringSoonNotice(expiring, waiting[0]?.plan.name, now));
+        }),
+      );
+    await workOnEach([end, announce, () => usage.deleteBefore(now - USAGE_RETENTION_MS)], (step) => step());
   }
 
   /** Locks the account and stores which subscriptions have ended or started since the last change. */

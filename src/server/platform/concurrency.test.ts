@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
-import { BatchedLookup, FreshReadSingleFlight, SingleFlight } from './concurrency.ts';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { BatchedLookup, FreshReadSingleFlight, PeriodicWriter, SingleFlight, workOnEach } from './concurrency.ts';
+import { openLog } from './log.ts';
 
 describe('BatchedLookup', () => {
   /** Queries are answered one at a time, when the test permits. */
@@ -144,5 +145,100 @@ describe('single flight', () => {
       /once/,
     );
     assert.equal(await flight.run('a', work), 4);
+  });
+});
+
+describe('work on each of several items', () => {
+  it('continues after a failure, and reports all failures at the end', async () => {
+    const worked: number[] = [];
+    const work = async (item: number) => {
+      if (item % 2 === 0) throw new Error(`item ${item}`);
+      worked.push(item);
+    };
+    await assert.rejects(workOnEach([1, 2, 3], work), /item 2/);
+    await assert.rejects(workOnEach([4, 5, 6], work), AggregateError);
+    assert.deepEqual(worked, [1, 3, 5]);
+  });
+
+  it('ends if nothing seems to work', async () => {
+    let tries = 0;
+    const work = async () => {
+      tries += 1;
+      throw new Error('the database is unavailable');
+    };
+    await assert.rejects(workOnEach(new Array(1_000).fill(0), work), AggregateError);
+    assert.equal(tries, 20);
+  });
+});
+
+describe('periodic writer', () => {
+  const WRITE_EVERY_MS = 10_000;
+
+  /** A writer whose writes fail for the values in `refused`, and the batches it has stored. */
+  function openWriter(t: TestContext) {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const stored: [number, string][][] = [];
+    const refused = new Set<string>();
+    const sizes: number[] = [];
+    const writer = new PeriodicWriter<string>({
+      log: openLog('silent'),
+      subject: 'values',
+      async write(batch) {
+        sizes.push(batch.size);
+        if ([...batch.values()].some((value) => refused.has(value))) throw new Error('refused');
+        stored.push([...batch]);
+      },
+    });
+    return {
+      ...{ writer, stored, refused, sizes },
+      async tick() {
+        t.mock.timers.tick(WRITE_EVERY_MS);
+        await turn();
+      },
+    };
+  }
+
+  it('writes a batch again that could not be written, unless there are newer values', async (t) => {
+    const { writer, stored, refused, tick } = openWriter(t);
+    refused.add('old').add('other');
+    writer.record(1, 'old');
+    writer.record(2, 'other');
+    await tick();
+    assert.deepEqual(stored, []);
+    refused.clear();
+    writer.record(1, 'new');
+    await tick();
+    assert.deepEqual(stored, [[[2, 'other']], [[1, 'new']]]);
+    await tick();
+    assert.equal(stored.length, 2);
+    await writer.close();
+  });
+
+  it('drops values that cannot be stored, after five minutes in which others could', async (t) => {
+    const { writer, stored, refused, sizes, tick } = openWriter(t);
+    refused.add('broken');
+    writer.record(1, 'broken');
+    for (let count = 0; count < 40; count++) {
+      writer.record(2, `value ${count}`);
+      await tick();
+    }
+    assert.equal(stored.length, 39);
+    assert.equal(sizes.length, 40 + 30);
+    await writer.close();
+  });
+
+  it('keeps a limited number of values while the database is unavailable, and never fails to close', async (t) => {
+    const { writer, stored, refused, sizes, tick } = openWriter(t);
+    refused.add('value');
+    for (let id = 0; id < 12_000; id++) writer.record(id, 'value');
+    await tick();
+    assert.ok(sizes.length < 10, `${sizes.length} writes`);
+    refused.clear();
+    await writer.close();
+    const ids = stored.flat().map(([id]) => id);
+    assert.deepEqual([ids.length, Math.min(...ids), Math.max(...ids)], [10_000, 2_000, 11_999]);
+    refused.add('last');
+    writer.record(1, 'last');
+    await writer.close();
   });
 });

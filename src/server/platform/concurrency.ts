@@ -208,7 +208,40 @@ export class BatchedLookup<V> {
   }
 }
 
+/** More failures in one run are not due to single items: the database or another service is unavailable. */
+const MAX_FAILURES = 20;
+
+/**
+ * Works on items one after another, also after one has failed: an item that always fails must not keep the others from
+ * their turn.
+ * @throws Error the only failure, or an AggregateError of all
+ */
+export async function workOnEach<T>(
+  items: Iterable<T> | AsyncIterable<T>,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for await (const item of items) {
+    if (failures.length >= MAX_FAILURES) break;
+    try {
+      await work(item);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} items failed`);
+  if (failures.length > 0) throw failures[0];
+}
+
 const WRITE_EVERY_MS = 10_000;
+/** Entries per write, so that few others fail because of one that cannot be stored. */
+const WRITTEN_AT_ONCE = 500;
+/** With more failed writes of one batch, the database is unavailable and the rest is not tried. */
+const MAX_FAILED_PARTS = 3;
+/** Failed entries kept; beyond, the oldest are dropped. */
+const MAX_FAILED = 10_000;
+/** Five minutes in which no other write failed: the entries themselves cannot be stored. */
+const MAX_RETRIES = 30;
 
 /** Options of a `PeriodicWriter`. `V` is the value stored for each id. */
 interface PeriodicWriterOptions<V> {
@@ -221,19 +254,26 @@ interface PeriodicWriterOptions<V> {
 
 /**
  * Collects the newest value of each id and stores the batch every ten seconds, so that no request waits for a write
- * that is only displayed to users (when a key was last used). A crash loses at most those ten seconds.
+ * that is only displayed to users (when a key was last used). A failed write is repeated before the next one. A crash
+ * loses at most what was not written yet.
  */
 export class PeriodicWriter<V> {
   readonly #options: PeriodicWriterOptions<V>;
   readonly #timer: NodeJS.Timeout;
   #pending = new Map<number, V>();
+  #failed = new Map<number, V>();
+  #retries = 0;
+  #isWriting = false;
 
   constructor(options: PeriodicWriterOptions<V>) {
     this.#options = options;
     this.#timer = setInterval(() => {
-      this.flush().catch((error: unknown) =>
-        options.log.warn({ err: error }, `${options.subject} could not be written`),
-      );
+      // A write can take longer than the interval while the database is slow.
+      if (this.#isWriting) return;
+      this.#isWriting = true;
+      void this.#writeAll().finally(() => {
+        this.#isWriting = false;
+      });
     }, WRITE_EVERY_MS).unref();
   }
 
@@ -241,18 +281,71 @@ export class PeriodicWriter<V> {
     this.#pending.set(id, value);
   }
 
-  /** Writes pending values and stops. */
+  /** Writes pending values, and those that could not be written before, and stops. Failures are logged. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.flush();
+    await this.#writeAll();
   }
 
   /** Writes pending values now. */
   async flush(): Promise<void> {
-    if (this.#pending.size === 0) return;
     const batch = this.#pending;
     this.#pending = new Map();
-    await this.#options.write(batch);
+    try {
+      await this.#write(batch);
+    } catch (error) {
+      this.#retries = 0;
+      throw error;
+    }
+  }
+
+  async #writeAll(): Promise<void> {
+    const { log, subject } = this.#options;
+    for (const write of [() => this.#retry(), () => this.flush()])
+      await write().catch((error: unknown) => log.warn({ err: error }, `${subject} could not be written`));
+  }
+
+  async #retry(): Promise<void> {
+    for (const id of this.#pending.keys()) this.#failed.delete(id);
+    const batch = this.#failed;
+    this.#failed = new Map();
+    await this.#write(batch).catch((error: unknown) => {
+      this.#retries += 1;
+      if (this.#retries >= MAX_RETRIES) this.#dropFailed();
+      throw error;
+    });
+    this.#retries = 0;
+  }
+
+  async #write(batch: ReadonlyMap<number, V>): Promise<void> {
+    const entries = [...batch];
+    const failures: unknown[] = [];
+    for (let start = 0; start < entries.length; start += WRITTEN_AT_ONCE) {
+      const part = new Map(entries.slice(start, start + WRITTEN_AT_ONCE));
+      try {
+        if (failures.length < MAX_FAILED_PARTS) await this.#options.write(part);
+        else this.#keepFailed(part);
+      } catch (error) {
+        failures.push(error);
+        this.#keepFailed(part);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  #keepFailed(part: ReadonlyMap<number, V>): void {
+    for (const [id, value] of part) this.#failed.set(id, value);
+    for (const id of this.#failed.keys()) {
+      if (this.#failed.size <= MAX_FAILED) break;
+      this.#failed.delete(id);
+    }
+  }
+
+  #dropFailed(): void {
+    const { log, subject } = this.#options;
+    log.error({ dropped: this.#failed.size }, `${subject} cannot be stored and is dropped`);
+    this.#failed.clear();
+    this.#retries = 0;
   }
 }
 

@@ -34,12 +34,25 @@ describe('retention job', () => {
     assert.equal(none.calls.length, 0);
   });
 
+  it('applies the other rules after one has failed', async () => {
+    const { made, calls } = rule(1, 1);
+    const failing: RetentionRule = { ...made, remove: () => Promise.reject(new Error('locked')) };
+    const job = retentionJob([failing, made], manualClock(), log);
+    await assert.rejects(job.run(new AbortController().signal), /locked/);
+    assert.equal(calls.length, 1);
+  });
+
   it('stops between two batches when the process stops', async () => {
     const { made, calls } = rule(1, Number.MAX_SAFE_INTEGER);
     const stopping = new AbortController();
-    const running = retentionJob([made], manualClock(), log).run(stopping.signal);
-    stopping.abort();
-    await running;
+    const stoppingMeanwhile: RetentionRule = {
+      ...made,
+      remove(...old) {
+        stopping.abort();
+        return made.remove(...old);
+      },
+    };
+    await retentionJob([stoppingMeanwhile], manualClock(), log).run(stopping.signal);
     assert.equal(calls.length, 1);
   });
 });

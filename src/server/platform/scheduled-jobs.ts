@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from './clock.ts';
+import { workOnEach } from './concurrency.ts';
 import type { Database } from './db/database.ts';
 import type { MetaTables } from './db/migrate.ts';
 import { wasChanged } from './db/sql.ts';
@@ -173,10 +174,10 @@ export const retentionJob = (
   name: 'retention',
   intervalMs: INTERVAL_MS,
   async run(signal) {
-    for (const rule of rules) {
+    await workOnEach(rules, async (rule) => {
       const removed = await removeOld(rule, clock.now(), signal);
       if (removed > 0) log.info({ rule: rule.name, removed }, 'removed what has passed its retention');
-    }
+    });
     if (database !== undefined) await releaseSpace(database, signal);
   },
 });

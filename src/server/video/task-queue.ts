@@ -8,6 +8,7 @@ import type { FindPlanTerms } from '../plans/plan-store.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
+import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { Tables, Trx } from '../tables.ts';
@@ -254,11 +255,16 @@ export class TaskQueue {
       await this.#queued.removeEnded(id);
     };
     const now = clock.now();
-    for (const id of await this.#queued.waitingSince(now - MAX_WAIT_MS, MAX_EXPIRED_AT_ONCE))
-      await end(id, 'it waited for a week');
-    for (const id of await this.#queued.withoutPlace(now - HOUR_MS, MAX_EXPIRED_AT_ONCE))
-      await end(id, 'it lost its place in the queue');
-    await this.#queued.deleteLeftovers();
+    const expired = await this.#queued.waitingSince(now - MAX_WAIT_MS, MAX_EXPIRED_AT_ONCE);
+    const lost = await this.#queued.withoutPlace(now - HOUR_MS, MAX_EXPIRED_AT_ONCE);
+    await workOnEach(
+      [
+        ...expired.map((id) => () => end(id, 'it waited for a week')),
+        ...lost.map((id) => () => end(id, 'it lost its place in the queue')),
+        () => this.#queued.deleteLeftovers(),
+      ],
+      (step) => step(),
+    );
   }
 
   /** Waiting videos by vendor, and since when the oldest waits, for the metrics. */
