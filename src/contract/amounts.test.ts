@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import {
   type AmountUnit,
   amountUnitName,
   formatAmount,
   formatAmountNumber,
   formatListPrice,
+  roundingOf,
   toDisplayedQuota,
 } from './amounts.ts';
 
@@ -48,7 +50,25 @@ test('formats credits exactly as Intl does, in both languages', () => {
   );
   const unit = { quotaPerCredit: 500_000, currency: '' };
   // Halves of a hundredth, negative and large amounts, and values that numbers print with an exponent.
-  const quotas = [0, -0, 1, 24, 25, -25, 2_500, 502_500, 1_007_500, 4_999, 5_000, 617_283_945_000, 2 ** 60, 1e30];
+  const quotas = [
+    0,
+    -0,
+    1,
+    24,
+    25,
+    -25,
+    2_500,
+    502_500,
+    1_007_500,
+    4_999,
+    5_000,
+    617_283_945_000,
+    2 ** 60,
+    1e30,
+    0.2,
+    0.25,
+    0.3,
+  ];
   for (let index = 0; index < 4_000; index += 1) quotas.push(Math.round(((index * 7919) % 4001) ** 2.9) - 10_000);
   for (const quota of quotas)
     for (const [language, two, four, six] of formats) {
@@ -65,4 +85,29 @@ test('displayed amounts add up', () => {
   assert.equal(formatAmount(Number(price), CREDITS, 'en'), '0.15 credits');
   assert.equal(formatAmount(Number(balance) - Number(price), CREDITS, 'en'), '999.28 credits');
   assert.equal(toDisplayedQuota(1_001, CREDITS), 1_000, 'four decimals below a hundredth');
+});
+
+test('shows what displayed parts lack to their displayed total as rounding', () => {
+  const shown = (quota: number): number =>
+    Number(formatAmountNumber(quota, CREDITS, 'en', 'exact').replaceAll(',', ''));
+  const micro = (credits: number): number => Math.round(credits * 1_000_000);
+  // 0.3 quota each is 0.0000006 credits, displayed as 0.000001; one quota is charged: 0.000002.
+  assert.equal(roundingOf([0.3, 0.3, 0.3], 1, CREDITS, 'exact'), -0.5);
+  assert.equal(roundingOf([0.2, 0.2], 1, CREDITS, 'exact'), 1);
+  assert.equal(roundingOf([], 0, CREDITS, 'exact'), 0);
+  assert.equal(roundingOf([62_500, 62_500], 125_000, CREDITS), -5_000);
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.nat({ max: 2 ** 40 }).map((n) => n / 1_000),
+        { maxLength: 8 },
+      ),
+      (parts) => {
+        const total = Math.ceil(parts.reduce((sum, part) => sum + part, 0));
+        const lines = [...parts, roundingOf(parts, total, CREDITS, 'exact')];
+        const sum = lines.reduce((whole, part) => whole + micro(shown(part)), 0);
+        assert.equal(sum, micro(shown(total)));
+      },
+    ),
+  );
 });

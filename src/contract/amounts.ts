@@ -39,20 +39,46 @@ export function formatAmountNumber(
   precision: AmountPrecision = 'rounded',
 ): string {
   const credits = quota / quotaPerCredit;
-  return formatNumber(credits, currency, language, precision === 'exact' ? 6 : isSmall(credits) ? 4 : 2);
+  return formatNumber(credits, currency, language, decimalsOf(credits, precision));
 }
 
 /** The quota a rounded amount displays, so that a sum of displayed amounts adds up: 999.43 − 0.15 = 999.28. */
 export function toDisplayedQuota(quota: number, { quotaPerCredit }: AmountUnit): number {
   const credits = quota / quotaPerCredit;
-  const decimals = isSmall(credits) ? 4 : 2;
+  const decimals = decimalsOf(credits, 'rounded');
   return Math.sign(credits) * (roundShifted(credits, decimals) / 10 ** decimals) * quotaPerCredit;
 }
 
-/** The absolute value times a power of ten, rounded by its decimal digits, as Intl rounds. */
-const roundShifted = (value: number, decimals: number): number => Math.round(Number(`${Math.abs(value)}e${decimals}`));
+/**
+ * Difference between a displayed total and the sum of its displayed parts, in quota: every amount is rounded on its own,
+ * and a charge is rounded up.
+ */
+export function roundingOf(
+  parts: readonly number[],
+  total: number,
+  unit: AmountUnit,
+  precision: AmountPrecision = 'rounded',
+): number {
+  const displayed = (quota: number): number => {
+    const credits = quota / unit.quotaPerCredit;
+    const decimals = decimalsOf(credits, precision);
+    return Math.sign(credits) * roundShifted(credits, decimals) * 10 ** (EXACT_DECIMALS - decimals);
+  };
+  const rest = parts.reduce((left, part) => left - displayed(part), displayed(total));
+  return (rest / 10 ** EXACT_DECIMALS) * unit.quotaPerCredit;
+}
 
-const isSmall = (credits: number): boolean => credits !== 0 && Math.abs(credits) < 0.01;
+/** The absolute value times a power of ten, rounded by its decimal digits, as Intl rounds. */
+function roundShifted(value: number, decimals: number): number {
+  const digits = String(Math.abs(value));
+  // Amounts below a millionth have an exponent of their own.
+  return Math.round(digits.includes('e') ? Math.abs(value) * 10 ** decimals : Number(`${digits}e${decimals}`));
+}
+
+const EXACT_DECIMALS = 6;
+
+const decimalsOf = (credits: number, precision: AmountPrecision): number =>
+  precision === 'exact' ? EXACT_DECIMALS : credits !== 0 && Math.abs(credits) < 0.01 ? 4 : 2;
 
 /** Price of a plan, stored in the unit of displayed amounts: `¥9.50`, `9.50 credits`. */
 export const formatListPrice = (price: number, unit: AmountUnit, language: string): string =>

@@ -1,6 +1,12 @@
 import { Text, type TextProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { type AmountUnit, amountUnitName, formatAmount, formatAmountNumber } from '../../contract/amounts.ts';
+import {
+  type AmountUnit,
+  amountUnitName,
+  formatAmount,
+  formatAmountNumber,
+  roundingOf,
+} from '../../contract/amounts.ts';
 import { isBelowDecimals } from '../data/format-values.ts';
 import { useStatus } from '../data/self.ts';
 import { currentLanguage } from '../strings/language.ts';
@@ -45,6 +51,17 @@ export function useFormatCredits(): (quota: number) => string {
 export function useFormatPrice(): (quota: number) => string {
   const unit = useAmountUnit();
   return (quota) => formatAmount(quota, unit, currentLanguage(), 'exact');
+}
+
+/** What the displayed amounts of a charge lack to its displayed total, in quota. */
+export function useRounding(lines: readonly { readonly quota: number }[], total: number, precision?: 'exact'): number {
+  const unit = useAmountUnit();
+  return roundingOf(
+    lines.map(({ quota }) => quota),
+    total,
+    unit,
+    precision,
+  );
 }
 
 /** Formats an amount without the word "credits", for charts and formulas. */

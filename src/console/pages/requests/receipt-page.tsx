@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { TOKEN_PARTS } from '../../../contract/pricing.ts';
 import { CopyIconButton, JsonView } from '../../components/copy-button.tsx';
-import { SignedAmount, useFormatPrice, useUnitPrice } from '../../components/credit-amount.tsx';
+import { SignedAmount, useFormatPrice, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
@@ -160,6 +160,7 @@ function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
   const { t } = useTranslation('requests');
   const price = useFormatPrice();
   const perUnit = useUnitPrice();
+  const rounding = useRounding(lines, total, 'exact');
   const number = (value: number): string => formatDecimal(value, MAX_DECIMALS);
   const unitPrice = ({ label, unit_quota: unit }: ReceiptLine): string =>
     TOKEN_LABELS.has(label) ? perUnit(unit, true) : perUnit(unit);
@@ -199,6 +200,14 @@ function ReceiptLinesTable({ lines, total }: PriceLinesTableProps) {
             <Table.Td ta="right">{price(line.quota)}</Table.Td>
           </Table.Tr>
         ))}
+        {rounding === 0 ? null : (
+          <Table.Tr>
+            <Table.Td>{t('rounding')}</Table.Td>
+            <Table.Td visibleFrom="sm" />
+            <Table.Td visibleFrom="sm" />
+            <Table.Td ta="right">{price(rounding)}</Table.Td>
+          </Table.Tr>
+        )}
       </Table.Tbody>
       <Table.Tfoot>
         <Table.Tr>

@@ -30,7 +30,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { CopyIconButton } from '../../components/copy-button.tsx';
-import { CreditAmount, useFormatCredits, useUnitPrice } from '../../components/credit-amount.tsx';
+import { CreditAmount, useFormatCredits, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
@@ -436,6 +436,8 @@ function VideoReceipt({ video }: { readonly video: VideoDetail }) {
   const price = useUnitPrice();
   const credits = useFormatCredits();
   const { data: receipt } = useQuery({ ...receiptQuery(video.task_id), enabled: !video.imported });
+  const hasLines = receipt !== undefined && receipt.lines.length > 0 && receipt.charged === video.quota;
+  const rounding = useRounding(hasLines ? receipt.lines : [], hasLines ? video.quota : 0);
   const sources = receipt?.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${credits(quota)}`) ?? [];
   const times = ({ quantity, unit_quota: unit, multiplier }: ReceiptLine): string =>
     `${formatDecimal(quantity, 2)} × ${price(unit)}${multiplier === 1 ? '' : ` × ${formatDecimal(multiplier, 4)}`}`;
@@ -454,6 +456,12 @@ function VideoReceipt({ video }: { readonly video: VideoDetail }) {
             <span>{credits(line.quota)}</span>
           </Group>
         ))}
+        {rounding === 0 ? null : (
+          <Group justify="space-between" gap="xs" c="dimmed">
+            <span>{t('rounding')}</span>
+            <span>{credits(rounding)}</span>
+          </Group>
+        )}
         <Group justify="space-between" gap="xs">
           <Text fw={600} size="sm">
             {t('total')}

@@ -41,6 +41,7 @@ export default {
   quantity: 'Quantity',
   unitPrice: 'Unit price',
   amount: 'Amount',
+  rounding: 'Rounding',
   total: 'Total',
   perMillion: '{{price}} / million',
   ledger: 'Ledger entries',

@@ -43,6 +43,7 @@ export default {
   quantity: '数量',
   unitPrice: '单价',
   amount: '金额',
+  rounding: '舍入',
   total: '合计',
   perMillion: '{{price}} / 百万',
   ledger: '账本记录',
