@@ -28,6 +28,14 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal((await plansApp.own(person)).allowance_left, 100);
     await plansApp.refund(late);
     assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [100, 990]);
+    // A call is listed once, also if its allowance has expired meanwhile.
+    const { body } = await plansApp.root.send('GET', `/api/admin/ledger?net=true&user_id=${person.id}`);
+    assert.deepEqual(
+      (body.data as { request_id: string; plan_amount: number; steps: { kind: string }[] }[])
+        .filter(({ request_id }) => request_id === late)
+        .map(({ plan_amount, steps }) => [plan_amount, steps.map(({ kind }) => kind)]),
+      [[-80, ['reserve', 'refund', 'expire']]],
+    );
     await assert.rejects(plansApp.reserve(person, 1091), /quota_not_enough/);
     assert.deepEqual([(await plansApp.own(person)).allowance_left, (await plansApp.own(person)).wallet], [100, 990]);
   });

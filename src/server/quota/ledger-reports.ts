@@ -13,7 +13,7 @@ export interface LedgerFilter {
   readonly userId?: number;
   readonly ref?: string;
   readonly kind?: LedgerKind;
-  /** Lists a call once, by its last entry: leaves out reservations that were settled or returned. */
+  /** Lists a call once, by the entry that closed it: leaves out its reservation, and the allowance that expired with it. */
   readonly isNet?: boolean;
 }
 
@@ -72,7 +72,7 @@ export class LedgerReportStore {
     if (filter.kind !== undefined) query = query.where(onlyKind(kysely, filter.kind));
     if (filter.isNet === true)
       query = query.where(
-        sql<boolean>`(kind <> 'reserve' or not exists (select 1 from ledger closing
+        sql<boolean>`(kind not in ('reserve', 'expire') or not exists (select 1 from ledger closing
           where closing.ref = ledger.ref and closing.kind in ('settle', 'refund')))`,
       );
     return readLargeListPage(kysely, query, 'id', page, (each) => each.selectAll());
