@@ -168,8 +168,11 @@ describe('notifications by e-mail', () => {
         .set({ login_email: `new${number}@example.org` })
         .where('id', '=', ada.id)
         .execute();
+      await notify('After the change');
       assert.deepEqual(await after1Minute(), []);
-      assert.deepEqual(await service.mailsTo(`new${number}@example.org`), []);
+      const [mail, ...more] = await service.mailsTo(`new${number}@example.org`);
+      assert.deepEqual(more, []);
+      assert.match(mail?.text ?? '', /To an address that changes.*After the change/s);
     });
 
     it('refuse invalid times', async () => {

@@ -139,6 +139,8 @@ export interface MailRequest {
 export interface MailText {
   readonly subject: string;
   readonly text: string;
+  /** The address to send to if it is another than at the time of the request. */
+  readonly recipient?: string;
 }
 
 /** The input of a renderer. */
@@ -318,7 +320,8 @@ export class MailQueue implements Mailer {
       const text = this.#accepted.has(mail.id) ? undefined : await render(toRequest(mail));
       if (text !== undefined) {
         const messageId = `<${mail.id}@${hostname}>`;
-        await sender.send({ messageId, to: mail.recipient, ...text });
+        const { recipient: to = mail.recipient, ...content } = text;
+        await sender.send({ messageId, to, ...content });
         this.#accepted.add(mail.id);
         this.#lastError = undefined;
       }

@@ -55,8 +55,8 @@ export class MailEnqueuer {
   readonly #dependencies: MailEnqueuerDependencies;
   constructor(dependencies: MailEnqueuerDependencies) {
     this.#dependencies = dependencies;
-    dependencies.mailer.registerKind(KIND, ({ recipient, locale, params }) =>
-      this.#render(params.mail ?? '', Number(params.user), recipient, locale),
+    dependencies.mailer.registerKind(KIND, ({ locale, params }) =>
+      this.#render(params.mail ?? '', Number(params.user), locale),
     );
   }
 
@@ -99,13 +99,15 @@ export class MailEnqueuer {
       });
   }
 
-  async #render(mailId: string, userId: number, email: string, locale: Locale): Promise<MailText | undefined> {
+  async #render(mailId: string, userId: number, locale: Locale): Promise<MailText | undefined> {
     const { store, findRecipient, baseUrl } = this.#dependencies;
-    // The account was disabled, or its address has changed.
-    if ((await findRecipient(userId))?.email !== email) return undefined;
+    // The account may have been disabled, or its address changed while the mail waited for the digest: the notifications
+    // added since are in this mail.
+    const recipient = await findRecipient(userId);
+    if (recipient === undefined) return undefined;
     const items = await store.listUnread(mailId);
     const service = { site: new URL(baseUrl).host, baseUrl };
-    return items.length === 0 ? undefined : toMailText(items, locale, service);
+    return items.length === 0 ? undefined : { ...toMailText(items, locale, service), recipient: recipient.email };
   }
 }
 
