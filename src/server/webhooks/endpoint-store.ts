@@ -4,7 +4,7 @@ import type { Page } from '../../contract/responses.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import { formatWebhookSecret } from '../../contract/webhooks.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { OwnerActor } from '../platform/http/route-registry.ts';
@@ -203,50 +203,62 @@ export class EndpointStore {
 const BATCH = 500;
 
 /**
- * The signing secrets of endpoints and accounts, for re-encryption. Previous secrets expire within a day and need none.
+ * The signing secrets of endpoints and accounts, for re-encryption, with the previous ones that still sign: a delivery
+ * fails if one of its secrets cannot be opened. Expired ones may be sealed under a key that has been destroyed.
  */
-export function sealedWebhookSecrets(kysely: Executor): readonly SealedColumn[] {
-  return [
-    {
-      async readAfter(after) {
-        const rows = await kysely
-          .selectFrom('webhook_endpoints')
-          .select(['id', 'ref', 'secret'])
-          .where('id', '>', after)
-          .orderBy('id')
-          .limit(BATCH)
-          .execute();
-        return rows.map(({ id, ref, secret }) => ({ id, context: endpointSecretCell(ref), sealed: secret }));
-      },
-      replace: ({ id, sealed }, secret) =>
-        kysely
-          .updateTable('webhook_endpoints')
-          .set({ secret })
-          .where('id', '=', id)
-          .where('secret', '=', sealed)
-          .execute(),
+export function sealedWebhookSecrets(kysely: Executor, clock: Clock = systemClock): readonly SealedColumn[] {
+  const endpoints = (column: SecretColumn): SealedColumn => ({
+    async readAfter(after) {
+      const rows = await kysely
+        .selectFrom('webhook_endpoints')
+        .select(['id', 'ref', column])
+        .where('id', '>', after)
+        .where(isInUse(column, clock.now()))
+        .orderBy('id')
+        .limit(BATCH)
+        .execute();
+      return rows.map((row) => ({ id: row.id, context: endpointSecretCell(row.ref), sealed: row[column] ?? '' }));
     },
-    {
-      async readAfter(after) {
-        const rows = await kysely
-          .selectFrom('webhook_account_secrets')
-          .select(['user_id', 'secret'])
-          .where('user_id', '>', after)
-          .orderBy('user_id')
-          .limit(BATCH)
-          .execute();
-        return rows.map(({ user_id: id, secret }) => ({ id, context: callbackSecretCell(id), sealed: secret }));
-      },
-      replace: ({ id, sealed }, secret) =>
-        kysely
-          .updateTable('webhook_account_secrets')
-          .set({ secret })
-          .where('user_id', '=', id)
-          .where('secret', '=', sealed)
-          .execute(),
+    replace: ({ id, sealed }, secret) =>
+      kysely
+        .updateTable('webhook_endpoints')
+        .set({ [column]: secret })
+        .where('id', '=', id)
+        .where(column, '=', sealed)
+        .execute(),
+  });
+  const accounts = (column: SecretColumn): SealedColumn => ({
+    async readAfter(after) {
+      const rows = await kysely
+        .selectFrom('webhook_account_secrets')
+        .select(['user_id', column])
+        .where('user_id', '>', after)
+        .where(isInUse(column, clock.now()))
+        .orderBy('user_id')
+        .limit(BATCH)
+        .execute();
+      return rows.map(({ user_id: id, ...row }) => ({
+        id,
+        context: callbackSecretCell(id),
+        sealed: row[column] ?? '',
+      }));
     },
-  ];
+    replace: ({ id, sealed }, secret) =>
+      kysely
+        .updateTable('webhook_account_secrets')
+        .set({ [column]: secret })
+        .where('user_id', '=', id)
+        .where(column, '=', sealed)
+        .execute(),
+  });
+  return SECRET_COLUMNS.flatMap((column) => [endpoints(column), accounts(column)]);
 }
+
+const SECRET_COLUMNS = ['secret', 'previous_secret'] as const;
+type SecretColumn = (typeof SECRET_COLUMNS)[number];
+
+const isInUse = (column: SecretColumn, now: number) =>
+  column === 'secret' ? sql<boolean>`1 = 1` : sql<boolean>`previous_secret is not null and previous_until > ${now}`;
 
 const KEY_BYTES = 32;
 /** How long the previous secret continues to sign after a rotation. */
