@@ -215,8 +215,19 @@ class OutboundHttpClient implements OutboundClient {
       const target = toUntrustedTarget(request.url, { allowedPrivateHosts, ports: WEBHOOK_PORTS });
       if (target.url.protocol === 'http:' && !allowHttp && !target.isAllowedPrivateHost)
         throw new OutboundError('blocked', 'plain http is not allowed');
-      const handler = bufferingHandler(request.maxBytes ?? JSON_MAX_BYTES, resolve, reject);
-      new Exchange({ ...request, method: 'POST' }, handler, Number.POSITIVE_INFINITY).begin(
+      let head: Pick<BufferedResponse, 'status' | 'headers'> | undefined;
+      const handler = bufferingHandler(request.maxBytes ?? JSON_MAX_BYTES, resolve, (error) => {
+        if (head === undefined || error.phase !== 'body') reject(error);
+        else resolve({ ...head, text: '', json: undefined });
+      });
+      const recordingHead: ExchangeHandler = {
+        ...handler,
+        head(status, received, control) {
+          head = { status, headers: received };
+          handler.head(status, received, control);
+        },
+      };
+      new Exchange({ ...request, method: 'POST' }, recordingHead, Number.POSITIVE_INFINITY).begin(
         target.isAllowedPrivateHost ? this.#private.agent : this.#untrustedAgent,
         target,
         withUncodedResponse(headers),

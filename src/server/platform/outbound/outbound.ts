@@ -66,7 +66,8 @@ export interface UntrustedRequest extends Omit<OutboundRequest, 'method' | 'body
 
 /**
  * A webhook: a POST to a URL from a caller, without credentials of ours. Redirects are returned like any other
- * response, and a body beyond `maxBytes` is cut off.
+ * response. The status is the answer: a body beyond `maxBytes` is cut off, and one that breaks off, stalls or cannot be
+ * decoded is empty.
  */
 export interface UntrustedPost extends Pick<OutboundRequest, 'url' | 'totalTimeoutMs' | 'maxBytes' | 'signal'> {
   readonly body: string;

@@ -2,12 +2,29 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { openOutbound } from './client.ts';
 import { type OutboundClient, OutboundError, type UntrustedPost } from './outbound.ts';
 
 /** In these tests 127.0.0.1 is a public address and 127.0.0.2 a private one. */
 const PUBLIC = '127.0.0.1';
 const PRIVATE = '127.0.0.2';
+
+/** Resolved once `/never-ends` has answered. */
+let answered = Promise.withResolvers<void>();
+
+/** Answers of receivers whose body cannot be read, by path. */
+const ANSWERS: Readonly<Record<string, (response: http.ServerResponse) => void>> = {
+  '/breaks-off': (response) => {
+    response.writeHead(202, { 'content-length': '10' }).write('half', () => response.destroy());
+  },
+  // A program that answers and then works on without ending its response.
+  '/never-ends': (response) => void response.writeHead(202).write('ok', () => answered.resolve()),
+  '/unknown-coding': (response) => void response.writeHead(202, { 'content-encoding': 'zstd' }).end('bytes'),
+  '/too-long-compressed': (response) =>
+    void response.writeHead(202, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(100_000))),
+  '/no-answer': (response) => void response.destroy(),
+};
 
 describe('post to an untrusted host', () => {
   let client: OutboundClient;
@@ -18,7 +35,9 @@ describe('post to an untrusted host', () => {
     const receive = async (request: http.IncomingMessage, response: http.ServerResponse) => {
       const body = Buffer.concat(await request.toArray()).toString();
       seen.push({ method: request.method, headers: request.headers, body });
-      response.end('received');
+      const answer = ANSWERS[request.url ?? ''];
+      if (answer === undefined) response.end('received');
+      else answer(response);
     };
     for (const address of [PUBLIC, PRIVATE]) {
       const server = http.createServer((request, response) => void receive(request, response));
@@ -61,6 +80,22 @@ describe('post to an untrusted host', () => {
     const [request] = seen;
     assert.deepEqual([request?.method, request?.body, request?.headers['x-signature']], ['POST', 'event', 's']);
     assert.equal(request?.headers['accept-encoding'], 'identity');
+  });
+
+  it('takes the status for the answer, whatever becomes of the body', async () => {
+    const url = (path: string): string => `http://receiver.test:${port}${path}`;
+    for (const path of ['/breaks-off', '/unknown-coding', '/too-long-compressed']) {
+      const { status, text, json } = await post(url(path), { maxBytes: 1_000 });
+      assert.deepEqual([path, status, text, json], [path, 202, '', undefined]);
+    }
+    assert.equal((await post(url('/never-ends'), { totalTimeoutMs: 500 })).status, 202);
+    assert.equal(await phaseOf(url('/no-answer')), 'sent');
+    const stopping = new AbortController();
+    answered = Promise.withResolvers();
+    const stopped = phaseOf(url('/never-ends'), { signal: stopping.signal });
+    await answered.promise;
+    stopping.abort();
+    assert.equal(await stopped, 'aborted');
   });
 
   it('T47: may use the ports of the web and those above 1023, and no other', async () => {
