@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { EventType } from '../../contract/webhooks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
-import { deleteOldRows, prepareQuery } from '../platform/db/sql.ts';
+import { deleteOldRows, hasConcurrentWriters, prepareQuery, waitForOlderTransactions } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
 import { toWellFormedText } from '../platform/text.ts';
 import { randomText } from '../platform/tokens.ts';
@@ -198,6 +198,9 @@ const selectUnread = prepareQuery<Tables, { reader: string; limit: number }>()((
     .limit(sql<number>`${p('limit')}`),
 );
 
+/** Transactions that write events end well within this time. */
+const OLDER_TRANSACTIONS_MS = 5_000;
+
 interface EventQuery {
   readonly userIds: readonly number[];
   /** Unix milliseconds, inclusive. */
@@ -242,17 +245,24 @@ export class EventStore {
       .execute();
   }
 
-  /** Oldest first. */
-  list({ userIds, since, afterSeq, limit }: EventQuery): Promise<EventRow[]> {
-    return this.#database.kysely
+  /**
+   * Oldest first. A reader continues after the last event of a full page, so that page must not end beyond an event whose
+   * transaction is still in progress: it has a lower number and would be missed.
+   */
+  async list({ userIds, since, afterSeq, limit }: EventQuery): Promise<EventRow[]> {
+    const { kysely } = this.#database;
+    const query = kysely
       .selectFrom('events')
       .selectAll()
       .where('user_id', 'in', [...userIds])
       .where('created_at', '>=', since)
       .where('seq', '>', afterSeq)
       .orderBy('seq')
-      .limit(limit)
-      .execute();
+      .limit(limit);
+    const rows = await query.execute();
+    if (rows.length < limit || !hasConcurrentWriters(kysely)) return rows;
+    const isComplete = await waitForOlderTransactions(kysely, OLDER_TRANSACTIONS_MS);
+    return isComplete ? query.execute() : rows.slice(0, -1);
   }
 
   /** The newest event about a subject. */
