@@ -20,7 +20,7 @@ import { addListenCommand, addWebhookCommands } from './commands/webhooks.ts';
 import { toErrorReport } from './error-report.ts';
 import { EXIT, UsageError } from './errors.ts';
 import { Output } from './output.ts';
-import { runCommand } from './run-command.ts';
+import { runCommand, runOnServer } from './run-command.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -94,12 +94,12 @@ export function createProgram(asJson: boolean, epilogue = EPILOGUE): Command {
     addWebhookCommands,
     addListenCommand,
     addCompletionCommand,
-    addDoctorCommand,
-    addReconciliationCommands,
-    addAdminCommands,
-    addImportCommand,
   ])
     add(root, runCommand);
+  addDoctorCommand(root, runOnServer);
+  addReconciliationCommands(root, runCommand);
+  addAdminCommands(root, runOnServer);
+  addImportCommand(root, runOnServer);
   return root;
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandContext, GlobalOptions } from './command-context.ts';
 import { toErrorReport } from './error-report.ts';
-import { InterruptedError } from './errors.ts';
+import { EXIT, InterruptedError } from './errors.ts';
 import { Output } from './output.ts';
 import type { ReauthenticatedClient } from './reauthenticate.ts';
 
@@ -28,6 +28,23 @@ export const runCommand: RunCommand = async (command, work) => {
     output.error(report);
     process.exitCode = report.exitCode;
   }
+};
+
+/**
+ * Runs a command that works on the server's own database or files. Ctrl-C ends the process at once, whatever it waits
+ * for: such a command writes in transactions, so that one that dies half-way has changed nothing or can be repeated.
+ */
+export const runOnServer: RunCommand = async (command, work) => {
+  await runCommand(command, async (context) => {
+    const { interruptSignal: signal } = context;
+    const interrupted = Promise.withResolvers<never>();
+    signal.addEventListener('abort', () => interrupted.reject(signal.reason), { once: true });
+    await Promise.race([work(context), interrupted.promise]);
+  });
+  if (process.exitCode !== EXIT.interrupted) return;
+  // A mere exit would wait for the threads of Node, one of which may be copying gigabytes.
+  process.once('exit', () => process.kill(process.pid, 'SIGINT'));
+  process.exit();
 };
 
 /** Loads reauthenticate.ts on demand, because help and most commands do not need it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { EventEmitter, once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -158,6 +159,33 @@ describe('a SQLite backup', () => {
     assert.equal(existsSync(`${path}-wal`), false);
     app = await start(path);
     assert.equal((await admin(url, ['check'])).code, 0, 'the service may run');
+  });
+
+  it('ends at the first Ctrl-C, while it waits for the database, and leaves no half of a copy', async () => {
+    await app.close(0);
+    const lock = new DatabaseSync(path);
+    lock.exec('pragma locking_mode = exclusive; begin exclusive');
+    const drafts = new EventEmitter();
+    const watcher = watch(folder, (_event, name) => name === 'half.backup.part' && drafts.emit('made'));
+    const machine = new CliMachine('http://127.0.0.1:1', operatorEnvironment(`sqlite:${path}`));
+    machines.push(machine);
+    try {
+      const made = once(drafts, 'made');
+      const command = machine.start('admin', 'backup', join(folder, 'half.backup'));
+      await made;
+      command.interrupt();
+      const { code, stdout, stderr } = await command.exited;
+      // By the signal itself, which a shell reports as 130.
+      assert.deepEqual([code, stdout, stderr], [null, '', '']);
+    } finally {
+      watcher.close();
+      lock.close();
+    }
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith('half')),
+      [],
+    );
+    app = await start(path);
   });
 
   it('fails verification if its ledger, rows or encrypted values are inconsistent', async () => {

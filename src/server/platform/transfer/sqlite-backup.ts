@@ -36,20 +36,14 @@ export async function backUpSqlite(
   { replace }: { readonly replace: boolean },
 ): Promise<number> {
   if (existsSync(file) && !replace) throw new Error(`${file} exists; give another name, or --force to replace it.`);
-  const draft = `${file}.part`;
-  rmSync(draft, { force: true });
-  closeSync(openSync(draft, 'wx', 0o600));
-  try {
+  await withDraft(file, async (draft) => {
     await copyFile(from, draft, (copy) => {
       copy
         .prepare('insert or replace into meta (name, value) values (?, ?)')
         .run(BACKUP_META_NAME, JSON.stringify(info));
     });
     renameDurably(draft, file);
-  } catch (error) {
-    for (const part of [draft, `${draft}-wal`, `${draft}-shm`, `${draft}-journal`]) rmSync(part, { force: true });
-    throw error;
-  }
+  });
   return statSync(file).size;
 }
 
@@ -87,18 +81,29 @@ export function readBackup(file: string): BackupFile {
  * @param clear called when the copy is complete and verified; it must move the existing files away
  */
 export async function restoreSqlite(file: string, path: string, clear: () => void): Promise<void> {
-  const draft = `${path}.part`;
-  rmSync(draft, { force: true });
-  closeSync(openSync(draft, 'wx', 0o600));
-  try {
+  await withDraft(path, async (draft) => {
     await copyFile(file, draft, (copy) => {
       copy.prepare('delete from meta where name = ?').run(BACKUP_META_NAME);
     });
     clear();
     renameDurably(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
+  });
+}
+
+/** Creates `file.part`, readable only by its owner, and removes what is left of it after an error or at an early exit. */
+async function withDraft(file: string, work: (draft: string) => Promise<void>): Promise<void> {
+  const draft = `${file}.part`;
+  const remove = (): void => {
+    for (const part of [draft, `${draft}-wal`, `${draft}-shm`, `${draft}-journal`]) rmSync(part, { force: true });
+  };
+  remove();
+  process.once('exit', remove);
+  try {
+    closeSync(openSync(draft, 'wx', 0o600));
+    await work(draft);
+  } finally {
+    remove();
+    process.off('exit', remove);
   }
 }
 
