@@ -154,15 +154,15 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       http.drain();
       if (drainMs > 0) await delay(drainMs);
       clearInterval(maintenanceTimer);
-      await jobs.stop();
-      await modules.operations.monitor.stop();
-      await batches.runner.stop(graceMs);
+      // Beside the port: a job or a line of a batch may wait for a vendor for as long as a request.
+      const ended = Promise.all([jobs.stop(), modules.operations.monitor.stop()]);
+      const linesEnded = batches.runner.stop(graceMs);
       metricsServer?.close();
       // Only now: clients that reconnect should find this process removed from load balancing.
       notifications.close();
       requests.liveViews.close();
       video.services.follower.close();
-      await http.close(graceMs);
+      await http.close(graceMs, linesEnded);
       foundation.forcedStop.abort();
       await chat.close();
       await requests.log.flush();
@@ -176,6 +176,7 @@ export async function makeApp(config: Config, overrides: AppOverrides = {}): Pro
       await channels.flush();
       await sandbox?.stop();
       site.settings.close();
+      await ended;
       await foundation.close(Math.min(graceMs, OUTBOUND_GRACE_MS));
     },
   };

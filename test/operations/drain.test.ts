@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { Agent, request as httpRequest } from 'node:http';
+import { Agent, request as httpRequest, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import OpenAI, { toFile } from 'openai';
 import { ALL_SIMULATORS, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { PortLifecycle } from '../../src/server/platform/http/lifecycle.ts';
 import { AdminClient } from '../admin-client.ts';
 import { chatBody } from '../chat/chat-fixture.ts';
+import { startScriptedUpstream } from '../chat/scripted-upstream.ts';
 import { addChatModelOf, prepare } from '../faults/submit-steps.ts';
+import { startSandboxService } from '../service-with-sandbox.ts';
 import { startPostgres } from '../start-postgres.ts';
+import { temporarySqlitePath } from '../temporary-sqlite-path.ts';
 import { startTestService } from '../test-service.ts';
 import { freePort, ServerProcess } from './server-process.ts';
 
@@ -136,6 +141,46 @@ describe('a process that receives SIGTERM', () => {
     assert.equal(await server.ended, 1);
     await failed;
   });
+});
+
+it('a stop closes the port while a line of a batch waits for its upstream, and stores what comes', async () => {
+  const path = temporarySqlitePath();
+  const env = { ARTIFACTS: 'disk', ARTIFACTS_MIN_FREE_GB: '0' };
+  const service = await startSandboxService(`sqlite:${path}`, { env });
+  const upstream = await startScriptedUpstream();
+  const called = Promise.withResolvers<ServerResponse>();
+  upstream.respondWith((response) => called.resolve(response));
+  const { baseUrl, operator } = service;
+  const price = { input_per_million: 1_000_000, output_per_million: 1_000_000 };
+  const model = { id: 'held-chat', kind: 'chat', vendor: 'openai', price };
+  await operator.requestData('POST', '/api/admin/models', model);
+  const channel = { base_url: upstream.url, credentials: { api_key: 'k' }, models: ['held-chat'] };
+  await operator.addChannel({ vendor: 'openai', ...channel, options: { private: true } });
+  await operator.grantQuota(1_000_000_000);
+  const openai = new OpenAI({ apiKey: await operator.makeToken(), baseURL: `${baseUrl}/v1`, maxRetries: 0 });
+  const body = { model: 'held-chat', messages: [{ role: 'user', content: 'hello' }] };
+  const line = { custom_id: 'one', method: 'POST', url: '/v1/chat/completions', body };
+  const file = await toFile(Buffer.from(JSON.stringify(line)), 'lines.jsonl');
+  await openai.batches.create({
+    input_file_id: (await openai.files.create({ file, purpose: 'batch' })).id,
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+  });
+  const response = await called.promise;
+  const closing = service.app.close(600_000);
+  for (let tries = 0; await get(baseUrl, '/livez').then(Boolean, () => false); tries++) {
+    assert.ok(tries < 600, 'the port is still open');
+    await pause(20);
+  }
+  const message = { role: 'assistant', content: 'yes' };
+  const answer = { id: 'c', object: 'chat.completion', created: 1, model: 'chat', choices: [{ index: 0, message }] };
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  await closing;
+  const database = new DatabaseSync(path, { readOnly: true });
+  assert.deepEqual({ ...database.prepare('select state from batch_lines').get() }, { state: 'completed' });
+  database.close();
+  await service.sandbox.stop();
+  await upstream.stop();
 });
 
 /** Half a minute each; `npm run hammer` runs them. */

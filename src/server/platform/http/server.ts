@@ -86,8 +86,11 @@ export interface HttpServer {
   listen(host: string, port: number): Promise<AddressInfo>;
   /** Continues to serve, but closes every connection after its response. */
   drain(): void;
-  /** Closes the port, lets requests in flight finish for at most `graceMs`, then aborts them. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * Closes the port, lets requests in flight finish for at most `graceMs`, then aborts them.
+   * @param callsEnded resolves when no call is sent within the process any more, which closed routes would refuse
+   */
+  close(graceMs: number, callsEnded?: Promise<void>): Promise<void>;
 }
 
 /** Builds the HTTP layer: request guards, bodies, policies, envelopes. Modules add their routes to it. */
@@ -153,8 +156,8 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
       return port.listen(host, portNumber);
     },
     drain: () => void port.drain(),
-    async close(graceMs) {
-      await port.close(graceMs);
+    async close(graceMs, callsEnded) {
+      await Promise.all([port.close(graceMs), callsEnded]);
       await fastify.close();
     },
   };
