@@ -98,6 +98,39 @@ describe('scheduled jobs', () => {
       assert.equal(finished, 2, 'what a stop interrupted is due at once');
     });
 
+    it('run although the clock was set back meanwhile, and are left to a process that runs them', async () => {
+      const database = typed(await open());
+      const clock = manualClock();
+      let runs = 0;
+      const started = Promise.withResolvers<void>();
+      const sweep = { name: 'sweep', intervalMs: HOUR_MS, run: async () => void runs++ };
+      const jobs = new ScheduledJobs({ database, clock, log, jobs: [sweep] });
+      clock.advance(365 * DAY_MS);
+      await jobs.runDue();
+      clock.advance(-365 * DAY_MS);
+      await jobs.runDue();
+      assert.equal(runs, 2);
+      await jobs.runDue();
+      assert.equal(runs, 2, 'due an hour later again');
+
+      clock.advance(HOUR_MS);
+      const run = (signal: AbortSignal): Promise<void> => {
+        started.resolve();
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+      };
+      const other = new ScheduledJobs({ database, clock, log, jobs: [{ ...sweep, run }] });
+      const running = other.runDue();
+      await started.promise;
+      clock.advance(-5_000);
+      await jobs.runDue();
+      assert.equal(runs, 2, 'the other process has it');
+      clock.advance(-365 * DAY_MS);
+      await jobs.runDue();
+      assert.equal(runs, 3);
+      await other.stop();
+      await running;
+    });
+
     it('are retried after a failure, and block no other job', async () => {
       const database = typed(await open());
       const clock = manualClock();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { Clock } from './clock.ts';
 import { workOnEach } from './concurrency.ts';
@@ -31,6 +31,8 @@ interface ScheduledJobsDependencies {
 
 /** Other processes take over the job of a dead process after this time. */
 const LOCK_MS = 60_000;
+/** Processes take the time from one clock, but each with its own delay. */
+const CLOCK_SKEW_MS = 60_000;
 /** How often each process checks for due jobs. */
 const LOOK_INTERVAL_MS = 15_000;
 /** A failed job is retried after this time at the latest. */
@@ -88,7 +90,7 @@ export class ScheduledJobs {
   }
 
   async #runIfDue(job: ScheduledJob): Promise<void> {
-    if (!(await this.#claim(job.name))) return;
+    if (!(await this.#claim(job))) return;
     const startedAt = this.#clock.now();
     const lost = new AbortController();
     const renewal = setInterval(() => {
@@ -108,8 +110,15 @@ export class ScheduledJobs {
     }
   }
 
-  async #claim(name: string): Promise<boolean> {
+  async #claim({ name, intervalMs }: ScheduledJob): Promise<boolean> {
     const now = this.#clock.now();
+    // Times further ahead than any run sets them are from before the clock was set back: nothing would run until then.
+    const isPast =
+      (time: 'locked_until' | 'due_at', mostAheadMs: number) => (eb: ExpressionBuilder<MetaTables, 'scheduled_jobs'>) =>
+        eb.or([
+          eb(`scheduled_jobs.${time}`, '<=', now),
+          eb(`scheduled_jobs.${time}`, '>', now + mostAheadMs + CLOCK_SKEW_MS),
+        ]);
     const lock = { holder: this.#holder, locked_until: now + LOCK_MS };
     const result = await this.#kysely
       .insertInto('scheduled_jobs')
@@ -118,8 +127,8 @@ export class ScheduledJobs {
         conflict
           .column('name')
           .doUpdateSet(lock)
-          .where('scheduled_jobs.locked_until', '<=', now)
-          .where('scheduled_jobs.due_at', '<=', now),
+          .where(isPast('locked_until', LOCK_MS))
+          .where(isPast('due_at', intervalMs)),
       )
       .executeTakeFirst();
     return wasChanged(result);
