@@ -239,8 +239,9 @@ describe('a PostgreSQL backup', () => {
       const commandOf = async (word: string, databaseUrl: string): Promise<string> => {
         const withPassword = new URL(databaseUrl);
         withPassword.password = 'secret';
-        // pg_dump and pg_restore bypass a pooler.
-        const env = testEnvironment('postgres://pooler.example/x', { DATABASE_DIRECT_URL: withPassword.href });
+        // pg_dump and pg_restore bypass a pooler. A socket needs no host, which makes no URL for WHATWG.
+        const direct = withPassword.href.replace('@localhost', '@');
+        const env = testEnvironment('postgres://pooler.example/x', { DATABASE_DIRECT_URL: direct });
         const machine = new CliMachine('http://127.0.0.1:1', env);
         const done = await machine.run('admin', word, file);
         machine.remove();

@@ -13,6 +13,7 @@ import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openDatabase } from '../platform/db/open-database.ts';
+import { toLibpqUrl } from '../platform/db/postgres.ts';
 import {
   type ExistingMasterKey,
   findMasterKey,
@@ -322,13 +323,7 @@ async function findKeyToStore(
  * The URL of the server itself, bypassing a pooler, because the programs need session settings. Passwords stay out of
  * the process list and the shell's history: PGPASSWORD or ~/.pgpass provides them.
  */
-function serverUrl({ databaseUrl, databaseDirectUrl = databaseUrl }: Config): string {
-  const url = new URL(databaseDirectUrl);
-  url.password = '';
-  // A parameter of ours that libpq rejects.
-  url.searchParams.delete('poolMax');
-  return url.href;
-}
+const serverUrl = ({ databaseUrl, databaseDirectUrl = databaseUrl }: Config): string => toLibpqUrl(databaseDirectUrl);
 
 const shellQuote = (text: string): string => `'${text.replaceAll(`'`, `'\\''`)}'`;
 

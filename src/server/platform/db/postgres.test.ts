@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { parsePostgresUrl } from './postgres.ts';
+import { parsePostgresUrl, toLibpqUrl } from './postgres.ts';
 
 it('reads one or several hosts, each combined with the rest of the URL', () => {
   const cases = [
@@ -32,4 +32,16 @@ it('explains a bad URL without repeating its password', () => {
       (error) => error instanceof TypeError && !error.message.includes('word'),
       url,
     );
+});
+
+it('names the server to the programs of PostgreSQL without its password', () => {
+  const cases = [
+    ['postgres://u:p%40:q@db:5432/x?poolMax=25', 'postgres://u@db:5432/x'],
+    ['postgres://u:p@a:5432,b:5433/x', 'postgres://u@a:5432,b:5433/x?target_session_attrs=read-write'],
+    ['postgres://u:p@a,b/x?target_session_attrs=any', 'postgres://u@a,b/x?target_session_attrs=any'],
+    ['postgresql://u:p@/x?host=/run/postgresql', 'postgresql://u@/x?host=%2Frun%2Fpostgresql'],
+    ['postgres:///x?user=u&password=p&options=-c%20a%3Db', 'postgres:///x?user=u&options=-c%20a%3Db'],
+    ['postgres://[::1]:5433/x', 'postgres://[::1]:5433/x'],
+  ] as const;
+  for (const [url, expected] of cases) assert.equal(toLibpqUrl(url), expected, url);
 });

@@ -483,6 +483,24 @@ export function parsePostgresUrl(url: string): PostgresLocation {
   };
 }
 
+/**
+ * The URL for `pg_dump` and `pg_restore`, without the password, which the process list would show. Not by `URL`, which
+ * knows neither several hosts nor a user at none.
+ */
+export function toLibpqUrl(url: string): string {
+  const [, scheme = '', user = '', hosts = '', rest = ''] = URL_PARTS.exec(url) ?? [];
+  const [path = '', query = ''] = rest.split('?', 2);
+  const parameters = new URLSearchParams(query);
+  for (const each of ['password', 'poolMax']) parameters.delete(each);
+  // The service's own default; libpq would take a standby too.
+  if (hosts.includes(',') && !parameters.has('target_session_attrs'))
+    parameters.set('target_session_attrs', 'read-write');
+  const [name = ''] = user.split(/[:@]/, 1);
+  // libpq reads a plus sign as it is.
+  const text = parameters.toString().replaceAll('+', '%20');
+  return `${scheme}${name && `${name}@`}${hosts}${path}${text && `?${text}`}`;
+}
+
 /** Node's error codes for a server that is unreachable or disconnected. */
 const NETWORK = new Set(
   'ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ENOENT'.split(' '),

@@ -211,6 +211,8 @@ describe('copy of a database', () => {
       assert.throws(() => sqlitePathOf('sqlite:/nowhere/reelgate.db'), /There is no database at \/nowhere/);
       await assert.rejects(PostgresTarget.open('sqlite:./x.db'), /is not the URL of a PostgreSQL database/);
       await assert.rejects(PostgresTarget.open('postgres://a@127.0.0.1:1/x'), /cannot be reached: .*ECONNREFUSED/);
+      // Each of several hosts is tried.
+      await assert.rejects(PostgresTarget.open('postgres://a@127.0.0.1:1,127.0.0.1:2/x'), /ECONNREFUSED 127.0.0.1:2/);
     });
 
     it('finds rows of a fresh schema in the seeded tables only', async () => {

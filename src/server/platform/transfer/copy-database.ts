@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { loadPg } from '../db/postgres.ts';
+import { loadPg, PostgresHosts } from '../db/postgres.ts';
 import type { CellValue, SourceTable, SqliteSource } from './sqlite-backup.ts';
 
 /** A PostgreSQL database for bulk writes: one connection, no statement timeout. */
@@ -19,21 +19,26 @@ export class PostgresTarget {
     if (!/^postgres(ql)?:/.test(url))
       throw new Error(`"${url}" is not the URL of a PostgreSQL database (postgres://…).`);
     const { Client: PgClient } = loadPg();
-    const client = new PgClient({
-      connectionString: url,
-      application_name: 'reelgate copy',
-      connectionTimeoutMillis: 10_000,
-      keepAlive: true,
-    });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
-    } catch (error) {
-      await client.end().catch(() => {});
-      throw new Error(`PostgreSQL cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+    const hosts = new PostgresHosts(url);
+    for (let tries = 1; ; tries++) {
+      const client = new PgClient({
+        ...hosts.clientConfig(),
+        application_name: 'reelgate copy',
+        connectionTimeoutMillis: 10_000,
+      });
+      client.on('error', () => {});
+      try {
+        await client.connect();
+        await hosts.check(client);
+        await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0');
+        return new PostgresTarget(client);
+      } catch (error) {
+        await client.end().catch(() => {});
+        if (tries === hosts.count)
+          throw new Error(`PostgreSQL cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+        hosts.moveOnFrom(hosts.current);
+      }
     }
-    return new PostgresTarget(client);
   }
 
   /** Tables of the current schema with their columns; partitions count as part of their table. */
