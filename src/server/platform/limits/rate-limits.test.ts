@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { sql } from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { startValkey, VALKEY_IS_MISSING } from '../../../../test/valkey.ts';
@@ -148,6 +150,41 @@ describe('on valkey', { skip: VALKEY_IS_MISSING }, () => {
       Array.from({ length: 20 }, (_, turn) => (turn % 2 ? one : other).consume('shared')),
     );
     assert.equal(verdicts.filter(({ allowed }) => allowed).length, 5);
+  });
+
+  it('connects again when the store it is connected to has become a replica', async () => {
+    const [old, next] = [await startValkey(), await startValkey()];
+    let primary = old;
+    // Like the address of a managed store, which leads new connections to the primary.
+    const address = createServer((socket) => {
+      const upstream = connect(Number(new URL(primary.url).port), '127.0.0.1').on('error', () => socket.destroy());
+      socket
+        .on('error', () => upstream.destroy())
+        .pipe(upstream)
+        .pipe(socket);
+    }).listen(0, '127.0.0.1');
+    await once(address, 'listening');
+    const limits = createRateLimits({ valkeyUrl: `redis://127.0.0.1:${(address.address() as AddressInfo).port}` });
+    const admins = [new Redis(old.url), new Redis(next.url)] as const;
+    const untilCountedOn = async (store: Redis, name: string): Promise<void> => {
+      const limiter = limits.define({ ...RULE, name, points: 1_000 });
+      for (let tries = 0; (await store.exists(`reelgate:budget:${name}:a`)) === 0; tries++) {
+        assert.ok(tries < 250, `${name}: not counted there`);
+        await limiter.consume('a');
+        await delay(20);
+      }
+    };
+    try {
+      await untilCountedOn(admins[0], 'before');
+      primary = next;
+      await admins[0].call('REPLICAOF', '127.0.0.1', '1');
+      await untilCountedOn(admins[1], 'after');
+    } finally {
+      for (const admin of admins) admin.disconnect();
+      await limits.close();
+      address.close();
+      for (const { process: child } of [old, next]) child.kill();
+    }
   });
 
   it('falls back to memory with half the points when the store is killed', async () => {

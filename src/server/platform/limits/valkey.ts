@@ -16,6 +16,8 @@ export function openValkey(url: string, onError: (error: unknown) => void): Valk
     connectTimeout: 2_000,
     commandTimeout: 500,
     retryStrategy: (attempt) => Math.min(attempt * 200, 5_000),
+    // After a failover the open connection leads to the old primary, which is a replica now and takes no writes.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
   });
   client.on('error', onError);
   return {
