@@ -44,6 +44,15 @@ it('containers run without root and write only to their volumes', () => {
   assert.match(read('kubernetes.yaml'), /runAsNonRoot: true[\s\S]*readOnlyRootFilesystem: true/);
 });
 
+it('every deployment keeps the journal of model calls where it outlives a crash', () => {
+  for (const [name, state] of [
+    ['Dockerfile', '/data/'],
+    ['kubernetes.yaml', '/data/'],
+    ['reelgate.service', '/var/lib/reelgate/'],
+  ] as const)
+    assert.equal(/JOURNAL_DIR(?:=|: )(\/\S+\/)/.exec(read(name))?.[1], state, name);
+});
+
 it('only example hosts and loopback are named, and the documents mention every file', () => {
   const documents = readFileSync(join(deploy, '../docs/deploy.md'), 'utf8');
   for (const path of globSync('**/*.*', { cwd: deploy })) {
