@@ -52,9 +52,9 @@ const settings = (sampler: string, share?: string): TracingSettings => ({
   otelSdkDisabled: false,
   otelExporterOtlpEndpoint: undefined,
   otelExporterOtlpTracesEndpoint: undefined,
-  otelExporterOtlpHeaders: undefined,
+  otelExporterOtlpHeaders: {},
   otelServiceName: 'reelgate',
-  otelResourceAttributes: undefined,
+  otelResourceAttributes: {},
   otelTracesSampler: sampler,
   otelTracesSamplerArg: share,
 });

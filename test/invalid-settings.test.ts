@@ -21,6 +21,9 @@ describe('service start', () => {
       ARTIFACTS_ACCEL_PROXIES: ['localhost', '10.0.0.0/33'],
       SANDBOX: ['maybe', '2', 'sandbox'],
       MASTER_KEY: ['short', Buffer.alloc(31).toString('base64')],
+      OTEL_EXPORTER_OTLP_HEADERS: ['x-key=100%'],
+      OTEL_RESOURCE_ATTRIBUTES: ['team=a%2,b=c', 'team=%FF'],
+      OTEL_TRACES_SAMPLER_ARG: ['5%', '1.1', '-1', 'half', '.', '11'],
     }))
       for (const value of values) assert.throws(() => parseConfig({ [setting]: value }), isAbout(setting), value);
     assert.throws(() => parseConfig({ DATABASE_URL: 'postgres://localhost/x' }), isAbout('MASTER_KEY'));

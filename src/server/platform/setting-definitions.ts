@@ -13,6 +13,7 @@ import {
   oneOf,
   optionalInteger,
   optionalOneOf,
+  optionalPairs,
   optionalPattern,
   optionalText,
   pattern,
@@ -493,12 +494,12 @@ export const OTEL_VARIABLES = {
     description: 'The same with its whole path; takes precedence.',
   }),
   OTEL_SDK_DISABLED: flag({ default: '0', description: '1 disables traces.' }),
-  OTEL_EXPORTER_OTLP_HEADERS: optionalText({
+  OTEL_EXPORTER_OTLP_HEADERS: optionalPairs({
     secret: true,
     description: 'Headers for the collector: name=value, separated by commas, values percent-encoded.',
   }),
   OTEL_SERVICE_NAME: text({ default: 'reelgate', description: 'Name of the service in traces.' }),
-  OTEL_RESOURCE_ATTRIBUTES: optionalText({
+  OTEL_RESOURCE_ATTRIBUTES: optionalPairs({
     description: 'More attributes of this process in traces: name=value, separated by commas.',
   }),
   OTEL_TRACES_SAMPLER: oneOf(
@@ -512,7 +513,7 @@ export const OTEL_VARIABLES = {
     ],
     { default: 'parentbased_always_on', description: 'Which traces are recorded.' },
   ),
-  OTEL_TRACES_SAMPLER_ARG: optionalText({
+  OTEL_TRACES_SAMPLER_ARG: optionalPattern(/^(?:0|1|0?\.\d+|1\.0+)$/, 'must be a number from 0 to 1, such as 0.05', {
     description: 'Share of the traces, 0 to 1, for the samplers with a ratio; default 1.',
   }),
 } as const satisfies Record<string, Setting>;

@@ -65,6 +65,23 @@ export const optionalPattern = (
   },
 });
 
+/** `a=1,b=2` with percent-encoded values, the format of OpenTelemetry's variables; none if empty. */
+export const optionalPairs = (about: SettingDescription): Setting<Readonly<Record<string, string>>> => ({
+  ...about,
+  read(value = '', name) {
+    const pairs = value.split(',').filter((pair) => pair.includes('='));
+    return Object.fromEntries(
+      pairs.map((pair) => {
+        const at = pair.indexOf('=');
+        const decoded = percentDecode(pair.slice(at + 1).trim());
+        if (decoded === undefined)
+          throw new ConfigError(name, 'has a value that is not percent-encoded correctly: a percent sign is %25');
+        return [pair.slice(0, at).trim(), decoded];
+      }),
+    );
+  },
+});
+
 /** A text that matches a pattern; `problem` states the expected form. */
 export const pattern = (form: RegExp, problem: string, about: WithDefault): Setting<string> => ({
   ...about,
@@ -184,7 +201,7 @@ export const urlWithKey = (about: SettingDescription): Setting<UrlWithKey | unde
     const found = URL.canParse(value) ? new URL(value) : undefined;
     if (found === undefined || !['http:', 'https:'].includes(found.protocol) || found.password === '')
       throw new ConfigError(name, 'must be a URL with the key as its password, such as https://:KEY@mail.example.org');
-    const key = decodeKey(found.password);
+    const key = percentDecode(found.password);
     if (key === undefined) throw new ConfigError(name, 'has a key that is not percent-encoded correctly');
     found.username = '';
     found.password = '';
@@ -192,7 +209,7 @@ export const urlWithKey = (about: SettingDescription): Setting<UrlWithKey | unde
   },
 });
 
-function decodeKey(text: string): string | undefined {
+function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -38,11 +38,11 @@ export function openOpenTelemetry(
 ): Tracing {
   const exporter = new OTLPTraceExporter({
     url,
-    headers: parsePairs(settings.otelExporterOtlpHeaders),
+    headers: settings.otelExporterOtlpHeaders,
   });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
-      ...parsePairs(settings.otelResourceAttributes),
+      ...settings.otelResourceAttributes,
       'service.name': settings.otelServiceName,
       'service.version': version,
       'service.instance.id': instance,
@@ -126,17 +126,6 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   if (match === null) return undefined;
   const [, traceId = '', spanId = '', flags = '00'] = match;
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
-}
-
-/** `a=1,b=2` with percent-encoded values, the format of the standard variables. */
-function parsePairs(text = ''): Record<string, string> {
-  const pairs = text.split(',').filter((pair) => pair.includes('='));
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf('=');
-      return [pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())];
-    }),
-  );
 }
 
 function toSampler(name: string, argument: string | undefined): Sampler {

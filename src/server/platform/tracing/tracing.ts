@@ -58,9 +58,9 @@ export interface TracingSettings {
   readonly otelExporterOtlpEndpoint: string | undefined;
   /** Complete URL, including the path. */
   readonly otelExporterOtlpTracesEndpoint: string | undefined;
-  readonly otelExporterOtlpHeaders: string | undefined;
+  readonly otelExporterOtlpHeaders: Readonly<Record<string, string>>;
   readonly otelServiceName: string;
-  readonly otelResourceAttributes: string | undefined;
+  readonly otelResourceAttributes: Readonly<Record<string, string>>;
   readonly otelTracesSampler: string;
   readonly otelTracesSamplerArg: string | undefined;
 }
