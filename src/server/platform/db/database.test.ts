@@ -5,15 +5,61 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { sql, type Transaction } from 'kysely';
+import {
+  type DatabaseConnection,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+  type Transaction,
+} from 'kysely';
 import { forEachDatabase } from '../../../../test/for-each-database.ts';
 import { holdFlushes } from '../../../../test/held-flushes.ts';
 import { untilLocksAwaited } from '../../../../test/until-locks-awaited.ts';
 import type { Tables } from '../../tables.ts';
-import { DatabaseUnavailableError, TransactionStalledError } from './database.ts';
+import { DatabaseUnavailableError, openDatabaseClock, TransactionStalledError } from './database.ts';
 import { type MetaTables, metaMigrations, migrate } from './migrate.ts';
 import { openDatabase } from './open-database.ts';
 import { prepareQuery } from './sql.ts';
+
+it('a shared clock does not move when a reading of the time had to wait for a connection', async () => {
+  const held = Promise.withResolvers<void>();
+  const read = Promise.withResolvers<void>();
+  let readings = 0;
+  class Executor extends DummyDriver {
+    override async acquireConnection(): Promise<DatabaseConnection> {
+      readings++;
+      if (readings === 2) await delay(500);
+      if (readings > 2) {
+        read.resolve();
+        await held.promise;
+      }
+      const executeQuery = async <R>() => ({
+        rows: [{ now: Math.floor(performance.timeOrigin + performance.now()) }] as R[],
+      });
+      return { executeQuery, streamQuery: () => assert.fail() };
+    }
+  }
+  const kysely = new Kysely<object>({
+    dialect: {
+      createDriver: () => new Executor(),
+      createAdapter: () => new PostgresAdapter(),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+    },
+  });
+  const clock = await openDatabaseClock({ dialect: 'postgres', kysely }, 600);
+  const before = clock.now() - performance.now();
+  // The clock's own timer keeps no process alive.
+  const alive = setInterval(() => {}, 1_000);
+  await read.promise;
+  clearInterval(alive);
+  assert.ok(Math.abs(clock.now() - performance.now() - before) < 100);
+  clock.stop();
+  held.resolve();
+});
 
 describe('postgres database', () => {
   forEachDatabase((name, open, freshUrl) => {

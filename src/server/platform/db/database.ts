@@ -257,28 +257,29 @@ interface DatabaseClock extends Clock {
  * monotonic timer. A replica whose own clock is wrong or adjusted therefore agrees with the others on what has expired.
  * SQLite is used by one machine, so its clock serves.
  */
-export async function openDatabaseClock<T>(database: Database<T>): Promise<DatabaseClock> {
+export async function openDatabaseClock<T>(
+  database: Pick<Database<T>, 'dialect' | 'kysely'>,
+  intervalMs = RESYNC_INTERVAL_MS,
+): Promise<DatabaseClock> {
   if (database.dialect === 'sqlite') return { now: systemClock.now, stop() {} };
-  const readOffset = async (): Promise<number> => {
+  let offset: number | undefined;
+  const adjust = async (): Promise<void> => {
     const asked = performance.now();
     const { rows } = await sql<{ now: number }>`
       select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now
     `.execute(database.kysely);
-    const half = (performance.now() - asked) / 2;
-    return (rows[0]?.now ?? systemClock.now()) + half - performance.now();
+    const now = rows[0]?.now ?? systemClock.now();
+    // The database read its clock somewhere in between: seconds, if the query had to wait for a connection.
+    const [least, most] = [now - performance.now(), now - asked];
+    offset = offset === undefined ? (least + most) / 2 : Math.min(Math.max(offset, least), most);
   };
-  let offset = await readOffset();
+  await adjust();
   const timer = setInterval(() => {
     // While the database is unavailable the timer continues; no decision that depends on the time can be stored then
     // anyway.
-    readOffset().then(
-      (fresh) => {
-        offset = fresh;
-      },
-      () => {},
-    );
-  }, RESYNC_INTERVAL_MS).unref();
-  return { now: () => Math.floor(performance.now() + offset), stop: () => clearInterval(timer) };
+    adjust().catch(() => {});
+  }, intervalMs).unref();
+  return { now: () => Math.floor(performance.now() + (offset ?? 0)), stop: () => clearInterval(timer) };
 }
 
 /** Longer than PostgreSQL takes to restart, or a pool to replace its dead connections (12 s). */
