@@ -5,6 +5,7 @@ import { symlinkSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CliMachine } from '../cli-process-harness.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
@@ -102,6 +103,32 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     const { code, stderr } = await machine.run('video', 'download', 'task_1', '--out', file);
     assert.deepEqual([code, downloads], [1, 1]);
     assert.match(stderr, /full\.mp4\.task_1\.part: the disk is full\./);
+  });
+
+  it('reads a text typed on the terminal until Ctrl-D, and ends at Ctrl-C before', async () => {
+    const received = Promise.withResolvers<string>();
+    serve = async (request, response) => {
+      received.resolve(await text(request));
+      response.end('{"success":true,"message":"","data":{"id":3}}');
+    };
+    const env = { ...machine.env, REELGATE_ACCESS_TOKEN: 'any', REELGATE_USER_ID: '1' };
+    const written = new TerminalProcess(env, 'tickets', 'reply', '12', '-');
+    written.type(`Both of them.\r${CTRL_D}`);
+    assert.equal(await written.exited, 0, written.text);
+    assert.deepEqual(JSON.parse(await received.promise), { content: 'Both of them.\n' });
+
+    // From then on Ctrl-C is no longer the end of any process.
+    const announce = `process.on('newListener',(name)=>name==='SIGINT'&&console.error('listening'))`;
+    const listening = { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(announce)}` };
+    for (const command of [
+      ['tickets', 'reply', '12', '-'],
+      ['chat', '-', '-m', 'any'],
+    ]) {
+      const left = new TerminalProcess(listening, ...command);
+      await left.waitFor('listening');
+      left.type(CTRL_C);
+      assert.equal(await left.exited, 130, left.text);
+    }
   });
 
   it('a conversation cancels the answer at Ctrl-C', async () => {

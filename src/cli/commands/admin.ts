@@ -50,8 +50,8 @@ Examples:
     .option('--without-two-factor', 'also remove two-step verification and passkeys, for an owner who lost them')
     .description('Set a new password for an account and end all its sign-ins')
     .action((name: string, { stdin, withoutTwoFactor }: ResetOptions, command: Command) =>
-      run(command, async ({ output }) => {
-        const password = stdin === true ? await readPassword() : undefined;
+      run(command, async ({ output, interruptSignal }) => {
+        const password = stdin === true ? await readPassword(interruptSignal) : undefined;
         const { resetPassword } = await importServerMaintenance();
         const reset = await resetPassword(name, {
           withoutTwoFactor: withoutTwoFactor === true,
@@ -107,12 +107,11 @@ Examples:
 }
 
 /** Reads standard input to its end and strips one trailing line break. */
-async function readPassword(): Promise<string> {
+async function readPassword(interruptSignal: AbortSignal): Promise<string> {
   if (process.stdin.isTTY === true)
     throw new UsageError('With --stdin, pipe the password in; typed here it would be visible.');
-  let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
-  return text.replace(/\r?\n$/, '');
+  const { readStandardInput } = await import('../standard-input.ts');
+  return (await readStandardInput(interruptSignal)).replace(/\r?\n$/, '');
 }
 
 // Imported lazily because it loads the server.

@@ -46,7 +46,7 @@ Examples:
         const options = { ...given, model: await requireModel(context, 'chat', given.model) };
         const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
         if (question === undefined && isConversation) return converse(context, options);
-        const text = question === undefined || question === '-' ? await readInput() : question;
+        const text = question === undefined || question === '-' ? await readInput(context) : question;
         if (text.trim() === '') throw new UsageError('There is no question. Give one, or pipe it in.');
         if (options.count === true) return countTokens(context, options, text);
         await askModel(context, options, [...systemMessages(options), await toMessage(text, options.image)]);
@@ -54,8 +54,10 @@ Examples:
     );
 }
 
-/** Reads standard input to its end. */
-const readInput = async (): Promise<string> => (await import('node:stream/consumers')).text(process.stdin);
+async function readInput({ interruptSignal }: CommandContext): Promise<string> {
+  const { readStandardInput } = await import('../standard-input.ts');
+  return readStandardInput(interruptSignal);
+}
 
 async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ModelOptions, text: string) {
   const { model, system, image } = options;

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
@@ -71,10 +70,10 @@ Examples:
     .option('--task <id>', 'a video of yours it is about')
     .description('Open a ticket')
     .action((title: string, text: string, { category, task }: { category?: string; task?: string }, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
+      run(command, async ({ reelgate, output, interruptSignal }) => {
         const id = await reelgate.tickets.open({
           title,
-          content: readText(text),
+          content: await readText(text, interruptSignal),
           ...defined({ category, task_id: task }),
         });
         output.result({ id }, `Opened ticket ${id}.`);
@@ -89,8 +88,8 @@ Examples:
     .option('--task <id>', 'a video of yours it is about')
     .description('Reply to a ticket; a resolved one is reopened')
     .action((id: number, text: string, { task }: { task?: string }, command: Command) =>
-      run(command, async ({ reelgate, output }) => {
-        const content = readText(text);
+      run(command, async ({ reelgate, output, interruptSignal }) => {
+        const content = await readText(text, interruptSignal);
         const reply = await reelgate.tickets.reply(id, { content, ...defined({ task_id: task }) });
         output.result({ id: reply, ticket_id: id }, `Replied to ticket ${id}.`);
       }),
@@ -108,8 +107,9 @@ Examples:
     );
 }
 
-function readText(argument: string): string {
-  const text = argument === '-' ? readFileSync(0, 'utf8') : argument;
+async function readText(argument: string, interruptSignal: AbortSignal): Promise<string> {
+  const { readStandardInput } = await import('../standard-input.ts');
+  const text = argument === '-' ? await readStandardInput(interruptSignal) : argument;
   if (text.trim() === '') throw new UsageError('There is no text.');
   return text;
 }
