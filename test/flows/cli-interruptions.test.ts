@@ -146,6 +146,49 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     await closed.promise;
   });
 
+  it('a conversation asks the lines of a paste together, and those typed during an answer afterwards', async () => {
+    const asked: string[] = [];
+    serve = async (request, response) => {
+      const { messages } = JSON.parse(await text(request)) as { messages: { content: string }[] };
+      asked.push(messages.at(-1)?.content ?? '');
+      sendChunk(response, `answer ${asked.length}.`);
+      if (asked.length > 1) return endAnswer(response);
+      await chat.waitFor('answer 1.');
+      chat.type('typed\rearly\r');
+      await chat.waitFor('early');
+      return endAnswer(response);
+    };
+    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any');
+    await chat.waitFor('> ');
+    chat.type('a\rlong\rques');
+    await chat.waitFor('ques');
+    chat.type('tion\r');
+    await chat.waitFor('answer 2.');
+    chat.type(CTRL_D);
+    assert.equal(await chat.exited, 0, chat.text);
+    assert.deepEqual(asked, ['a\nlong\nquestion', 'typed\nearly']);
+  });
+
+  it('a conversation sends the image again with a question that failed', async () => {
+    const bodies: string[] = [];
+    serve = async (request, response) => {
+      bodies.push(await text(request));
+      if (bodies.length === 1)
+        return response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"too large"}}');
+      sendChunk(response, 'seen.');
+      return endAnswer(response);
+    };
+    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any', '--image', 'https://a.example/i.png');
+    await chat.waitFor('> ');
+    chat.type('what is it?\r');
+    await chat.waitFor('> ', 2);
+    chat.type('and now?\r');
+    await chat.waitFor('seen.');
+    chat.type(CTRL_D);
+    await chat.exited;
+    assert.match(bodies[1] ?? '', /i\.png/);
+  });
+
   it('a conversation of many questions has no warnings, and ends with Ctrl-D, also during an answer', async () => {
     const QUESTIONS = 12;
     let asked = 0;

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
+import type { Interface } from 'node:readline/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
@@ -73,25 +75,23 @@ const systemMessages = ({ system }: ChatOptions): readonly ChatMessage[] =>
 /** Holds a conversation on the terminal until Ctrl-D; each question is sent with all previous messages. */
 async function converse(context: CommandContext, options: ModelOptions): Promise<void> {
   const { createInterface } = await import('node:readline/promises');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: '> ' });
   context.output.info(`Chatting with ${options.model}. Ctrl-D ends it.`);
   const messages: ChatMessage[] = [...systemMessages(options)];
   let { image } = options;
-  // Ctrl-D, also during an answer.
-  const ended = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)));
   // The terminal passes Ctrl-C on as a character.
   terminal.on('SIGINT', () => process.emit('SIGINT', 'SIGINT') || process.exit(EXIT.interrupted));
-  const { interruptSignal: signal } = context;
+  const nextQuestion = readQuestions(terminal, context.interruptSignal);
   try {
     for (;;) {
-      const question = await Promise.race([ended, terminal.question('> ', { signal })]);
+      const question = await nextQuestion();
       if (question === undefined) return;
       if (question.trim() === '') continue;
       messages.push(await toMessage(question, image));
-      image = [];
       try {
         const { content } = await askModel(context, options, messages);
         messages.push({ role: 'assistant', content });
+        image = [];
       } catch (error) {
         // A failed question does not end the conversation.
         if (!(error instanceof ReelgateError)) throw error;
@@ -102,6 +102,38 @@ async function converse(context: CommandContext, options: ModelOptions): Promise
   } finally {
     terminal.close();
   }
+}
+
+/**
+ * Reads questions; the result is undefined after Ctrl-D, also during an answer. Lines that are pasted together, or were
+ * typed during an answer, are one question.
+ */
+function readQuestions(terminal: Interface, signal: AbortSignal): () => Promise<string | undefined> {
+  const lines: string[] = [];
+  let isClosed = false;
+  let wake = Promise.withResolvers<void>();
+  terminal.on('line', (line) => {
+    lines.push(line);
+    wake.resolve();
+  });
+  terminal.once('close', () => {
+    isClosed = true;
+    wake.resolve();
+  });
+  signal.addEventListener('abort', () => wake.resolve(), { once: true });
+  const isComplete = (): boolean => lines.length > 0 && terminal.line === '';
+  return async () => {
+    if (lines.length === 0 && !isClosed) terminal.prompt();
+    for (;;) {
+      wake = Promise.withResolvers();
+      signal.throwIfAborted();
+      if (isClosed) return undefined;
+      // The other lines of a paste follow in the same turn of the event loop; its last one may still lack its end.
+      if (lines.length > 0) await setImmediate();
+      if (isComplete()) return lines.splice(0).join('\n');
+      await wake.promise;
+    }
+  };
 }
 
 async function askModel(
