@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { formatKeyValues, formatTable, hasColor, relativeTime, render, styled } from './output.ts';
+import { formatKeyValues, formatTable, hasColor, Output, relativeTime, render, styled } from './output.ts';
 import { OUTPUT_ZH_CN, translateOutput } from './translate-output.ts';
 
 describe('has color', () => {
@@ -17,6 +17,35 @@ describe('has color', () => {
     assert.equal(hasColor({}, { FORCE_COLOR: '1', NO_COLOR: '1' }), true);
     assert.equal(hasColor(terminal, { FORCE_COLOR: '0' }), false);
   });
+});
+
+test('a status line never exceeds a row of the terminal, because only its last row would be overwritten', (context) => {
+  const { stderr } = process;
+  const before = Object.getOwnPropertyDescriptors(stderr);
+  const shown: string[] = [];
+  context.mock.method(stderr, 'write', (text: string) => shown.push(text));
+  const setTerminal = (columns: number) =>
+    Object.defineProperties(stderr, {
+      isTTY: { value: true, configurable: true },
+      columns: { value: columns, configurable: true },
+    });
+  try {
+    const line = styled('active', '正在生成 in progress\n  █████ about 2 minutes left');
+    for (const [columns, expected] of [
+      [40, '正在生成 in progress   █████ about 2 mi'],
+      [10, '正在生成 '],
+      [0, '正在生成 in progress   █████ about 2 minutes left'],
+    ] as const) {
+      setTerminal(columns);
+      new Output({ json: false, quiet: false }).status(line);
+      assert.equal(stripVTControlCharacters(shown.splice(0).join('')).slice(1), expected);
+    }
+  } finally {
+    for (const name of ['isTTY', 'columns'] as const) {
+      Reflect.deleteProperty(stderr, name);
+      if (before[name] !== undefined) Object.defineProperty(stderr, name, before[name]);
+    }
+  }
 });
 
 describe('render output text', () => {

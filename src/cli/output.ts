@@ -8,6 +8,7 @@ interface OutputOptions {
   readonly quiet: boolean;
 }
 
+const USUAL_COLUMNS = 80;
 const PLAIN: RenderTarget = { isTerminal: false, hasColor: false };
 
 /** Writes results to standard output, progress and errors to standard error, so that output can be piped. */
@@ -27,6 +28,12 @@ export class Output {
   /** Whether standard error is a terminal. */
   get isInteractive(): boolean {
     return this.#err.isTerminal;
+  }
+
+  /** Columns that a line on standard error may have without being wrapped. */
+  get columns(): number {
+    // Some terminals report a width of 0.
+    return (process.stderr.columns || USUAL_COLUMNS) - 1;
   }
 
   /** Prints the result: `text` for users and pipes, `value` with --json. */
@@ -78,7 +85,8 @@ export class Output {
     if (this.#options.quiet || this.#options.json) return;
     if (this.isInteractive) {
       const shown = typeof line === 'string' ? Output.translate(line) : line;
-      process.stderr.write(`\r\u001b[2K${render(shown, this.#err)}`);
+      // Of a wrapped line only the last row would be overwritten.
+      process.stderr.write(`\r\u001b[2K${truncateToWidth(render(shown, this.#err), this.columns)}`);
       this.#live = true;
     } else if (plain !== this.#last) process.stderr.write(`${replaceControlCharacters(plain)}\n`);
     this.#last = plain;
@@ -227,7 +235,20 @@ const replaceControlCharacters = (text: string): string => text.replace(UNSAFE, 
 
 /** Width of a text on a terminal, in columns; colour codes have none. */
 const displayWidth = (text: string): number =>
-  [...stripVTControlCharacters(text)].reduce((sum, letter) => sum + (WIDE.test(letter) ? 2 : 1), 0);
+  [...stripVTControlCharacters(text)].reduce((sum, letter) => sum + letterWidth(letter), 0);
+
+const letterWidth = (letter: string): number => (WIDE.test(letter) ? 2 : 1);
+
+/** One line of at most so many columns; colour codes are kept. */
+function truncateToWidth(text: string, columns: number): string {
+  let width = 0;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
+  return text.replace(/[\t\r\n]+/g, ' ').replace(/\u001b\[[\d;]*m|./gsu, (part) => {
+    if (part.startsWith('\u001b')) return part;
+    width += letterWidth(part);
+    return width > columns ? '' : part;
+  });
+}
 
 /**
  * Whether text for a stream may be coloured. FORCE_COLOR decides if set (0 or false: never); otherwise NO_COLOR

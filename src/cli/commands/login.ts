@@ -98,7 +98,9 @@ async function showCode({ output }: CommandContext, code: DeviceCode, { browser,
   output.notice('');
   if (qr && output.isInteractive) {
     const { renderUnicodeCompact } = await import('uqr');
-    output.notice(`${renderUnicodeCompact(link, { border: 2 }).replace(/^/gm, '  ')}\n`);
+    const drawing = renderUnicodeCompact(link, { border: 2 }).replace(/^/gm, '  ');
+    // No camera reads one whose lines are wrapped.
+    if (drawing.indexOf('\n') <= output.columns) output.notice(`${drawing}\n`);
   }
   output.notice(
     `Confirm there within ${formatDuration(code.expires_in)}, and only if it shows this code. Ctrl-C cancels.`,
