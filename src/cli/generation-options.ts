@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { INPUT_ROLES, type InputRole, type InputType, type VideoInput } from '../contract/input-roles.ts';
@@ -118,14 +119,18 @@ type GivenMedia = Pick<GenerationOptions, 'image' | 'video' | 'audio'>;
 /** Images without a role keep their older meaning; anything else is a list of typed inputs. */
 async function toMedia(given: GivenMedia): Promise<Pick<CreateVideoRequest, 'image' | 'images' | 'inputs'>> {
   const isPlain = given.video.length + given.audio.length === 0 && !given.image.some((text) => ROLE.test(text));
-  if (!isPlain)
-    return {
-      inputs: await Promise.all(
-        (['image', 'video', 'audio'] as const).flatMap((type) => given[type].map((text) => toInput(type, text))),
+  if (isPlain && !given.image.some(isFileId)) {
+    const images = await Promise.all(given.image.map(toText));
+    return images.length > 1 ? { images } : defined({ image: images[0] });
+  }
+  const roles: readonly InputRole[] = isPlain && given.image.length === 2 ? ['first_frame', 'last_frame'] : [];
+  return {
+    inputs: await Promise.all(
+      (['image', 'video', 'audio'] as const).flatMap((type) =>
+        given[type].map((text, index) => toInput(type, text, roles[index])),
       ),
-    };
-  const images = await Promise.all(given.image.map(toText));
-  return images.length > 1 ? { images } : defined({ image: images[0] });
+    ),
+  };
 }
 
 /** Short names of roles, and the role itself; a keyframe has its second behind an `@`. */
@@ -137,11 +142,19 @@ const ROLES: Readonly<Record<string, InputRole>> = {
 };
 const ROLE = new RegExp(`^(${Object.keys(ROLES).join('|')})(?:@(\\d{1,4}(?:\\.\\d+)?))?=(.+)$`, 's');
 
-async function toInput(type: InputType, text: string): Promise<VideoInput> {
+async function toInput(type: InputType, text: string, usualRole?: InputRole): Promise<VideoInput> {
   const [, word = '', at, rest = text] = ROLE.exec(text) ?? [];
-  const media = /^https?:\/\//i.test(rest) ? { url: rest } : { data: await toText(rest) };
-  return defined({ type, role: ROLES[word], at: at === undefined ? undefined : Number(at), ...media });
+  const role = ROLES[word] ?? usualRole;
+  return defined({ type, role, at: at === undefined ? undefined : Number(at), ...(await toSource(rest)) });
 }
+
+async function toSource(text: string): Promise<Pick<VideoInput, 'url' | 'file_id' | 'data'>> {
+  if (/^https?:\/\//i.test(text)) return { url: text };
+  return isFileId(text) ? { file_id: text } : { data: await toText(text) };
+}
+
+/** Whether a text is the id of an uploaded file, or of a video made here, and no file on this machine. */
+const isFileId = (text: string): boolean => /^(?:file-|task_|video_)\w+$/.test(text) && !existsSync(text);
 
 /** Encodes a file as Base64; URLs are returned unchanged. */
 const toText = async (text: string): Promise<string> =>
