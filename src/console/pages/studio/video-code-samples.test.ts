@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
+import { createProgram } from '../../../cli/program.ts';
 import { videoCodeSamples } from './video-code-samples.ts';
 
 const BODY = { model: 'm', prompt: 'true "story"', metadata: { sound: true, seed: null } };
@@ -71,15 +72,39 @@ test('the curl sample runs in a shell: it waits, saves the file of a finished vi
   assert.equal(run(queued, { error }), 'refused', 'a rejected poll');
 });
 
-test('the command names inputs with their roles, and the video it edits', () => {
-  const inputs = [
-    { type: 'video', role: 'source', file_id: 'task_1' },
-    { type: 'image', role: 'keyframe', at: 2, file_id: 'file-1' },
-    { type: 'image', role: 'reference', data: 'data:image/png;base64,AAAA' },
-  ];
-  const { CLI, Python } = videoCodeSamples({ ...BODY, operation: 'edit', inputs }, 'https://gate.example');
-  assert.match(CLI, /reelgate video edit 'task_1' 'true "story"'/);
-  assert.match(CLI, /--image 'keyframe@2=image\.png'/);
+const INPUTS = [
+  { type: 'image', role: 'keyframe', at: 2, file_id: 'file-1' },
+  { type: 'image', role: 'reference', data: 'data:image/png;base64,AAAA' },
+];
+
+test('the command names inputs with their roles', () => {
+  const { CLI, Python } = videoCodeSamples({ ...BODY, inputs: INPUTS }, 'https://gate.example');
+  assert.match(CLI, /--image 'keyframe@2=file-1'/);
   assert.match(CLI, /--image 'reference=https:\/\/example\.com\/image\.png'/);
   assert.doesNotMatch(Python, /base64/);
+});
+
+test('the command that changes a video has no option that it does not take, and says so', () => {
+  const program = createProgram(false);
+  const video = program.commands.find((each) => each.name() === 'video') ?? assert.fail();
+  for (const operation of ['edit', 'extend']) {
+    const command = video.commands.find((each) => each.name() === operation) ?? assert.fail();
+    const body = { ...BODY, operation, seconds: 5, size: '1280x720' };
+    const source = { type: 'video', role: 'source', file_id: 'task_1' };
+    const { CLI } = videoCodeSamples({ ...body, inputs: [source, ...INPUTS] }, 'https://gate.example');
+    assert.match(CLI, new RegExp(`# Without .+\\nreelgate video ${operation} 'task_1' 'true "story"'`));
+    const used = [...CLI.matchAll(/(--\w+) /g)].map(([, name]) => name);
+    assert.deepEqual(
+      used.filter((name) => !command.options.some(({ long }) => long === name)),
+      [],
+    );
+    assert.equal(used.includes('--seconds'), operation === 'extend');
+    const plain = {
+      model: 'm',
+      prompt: 'p',
+      operation,
+      inputs: [{ type: 'video', role: 'source', url: 'https://a.b/c' }],
+    };
+    assert.match(videoCodeSamples(plain, 'https://gate.example').CLI, /KEY\nreelgate video \w+ 'source\.mp4' 'p'/);
+  }
 });

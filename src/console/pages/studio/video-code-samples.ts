@@ -93,9 +93,6 @@ function toNodeSample(body: Body, baseUrl: string): string {
   ].join('\n');
 }
 
-/** The command uploads local files itself, so uploaded ones are shown as such. */
-const LOCAL_FILES = { image: 'image.png', video: 'video.mp4', audio: 'audio.mp3' } as const;
-
 /** Options of `reelgate video create` by the request field they set. */
 const CLI_OPTIONS: Readonly<Record<string, string>> = {
   model: '--model',
@@ -106,27 +103,35 @@ const CLI_OPTIONS: Readonly<Record<string, string>> = {
   metadata: '--metadata',
 };
 
+/** Those of `reelgate video edit` and `extend`. */
+const CHANGE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  edit: ['--model'],
+  extend: ['--model', '--seconds'],
+};
+
 function toCliCommand(body: Body, baseUrl: string): string {
   const { prompt = '', inputs = [], operation = 'generate', ...rest } = body;
-  const options = Object.entries(rest).flatMap(([key, value]) =>
-    CLI_OPTIONS[key] === undefined
-      ? []
-      : [`${CLI_OPTIONS[key]} ${quoteForShell(typeof value === 'string' ? value : JSON.stringify(value))}`],
-  );
   const given = inputs as readonly VideoInput[];
-  const source = given.find(({ role }) => role === 'source');
-  const media = given
-    .filter((input) => input !== source)
-    .map(({ type = 'image', role, at, url }) => {
-      const seconds = at === undefined ? '' : `@${at}`;
-      return `--${type} ${quoteForShell(`${role}${seconds}=${url ?? LOCAL_FILES[type]}`)}`;
-    });
-  const command =
-    operation === 'generate' || source === undefined
-      ? 'reelgate video create'
-      : `reelgate video ${operation} ${quoteForShell(String(source.file_id ?? source.url))}`;
+  const source = operation === 'generate' ? undefined : given.find(({ role }) => role === 'source');
+  const known = source === undefined ? undefined : CHANGE_OPTIONS[String(operation)];
+  const options = Object.entries(rest).flatMap(([key, value]) => {
+    const name = CLI_OPTIONS[key];
+    if (name === undefined || known?.includes(name) === false) return [];
+    return [`${name} ${quoteForShell(typeof value === 'string' ? value : JSON.stringify(value))}`];
+  });
+  const media = given.filter((input) => input !== source).map(toMediaOption);
+  const isShortened = known !== undefined && options.length < media.length + Object.keys(rest).length;
+  // A video by its URL is downloaded first: the command takes an id or a file.
+  const command = source === undefined ? 'create' : `${operation} ${quoteForShell(source.file_id ?? 'source.mp4')}`;
+  const words = [`reelgate video ${command} ${quoteForShell(String(prompt))}`, ...options];
   return [
     `export REELGATE_URL=${baseUrl} REELGATE_API_KEY=${API_KEY_PLACEHOLDER}`,
-    [`${command} ${quoteForShell(String(prompt))}`, ...options, ...media, '--out video.mp4'].join(' \\\n  '),
+    ...(isShortened ? ['# Without the inputs and settings that the command has no option for.'] : []),
+    [...words, ...(source === undefined ? media : []), '--out video.mp4'].join(' \\\n  '),
   ].join('\n');
+}
+
+function toMediaOption({ type = 'image', role, at, url, file_id: fileId }: VideoInput): string {
+  const prefix = role === undefined ? '' : `${role}${at === undefined ? '' : `@${at}`}=`;
+  return `--${type} ${quoteForShell(`${prefix}${url ?? fileId}`)}`;
 }
