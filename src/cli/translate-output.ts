@@ -48,6 +48,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['It cost #; you waited #.', '费用 #，等待 #。'],
   ['Videos of this model usually take #; nine of ten take at most #.', '此模型通常需要 #，九成不超过 #。'],
   ['# The task continues; polling again …', '# 任务仍在继续，正在重新查询…'],
+  ['# The batch continues; polling again …', '# 批量任务仍在继续，正在重新查询…'],
+  ['Batch #', '批量任务 #'],
   ['The task continues. Wait for it with "#".', '任务仍在继续，可用“#”等待。'],
   ['Done. Download it with "#".', '完成，可用“#”下载。'],
   ['Saved #.', '已保存 #。'],

@@ -3,7 +3,7 @@ import * as endpoints from '../contract/batches.ts';
 import type * as purposes from '../contract/file-purposes.ts';
 import * as fileEndpoints from '../contract/files.ts';
 import { defined } from '../contract/objects.ts';
-import { parseErrorResponse, ReelgateError } from './errors.ts';
+import { isOutage, parseErrorResponse, ReelgateError } from './errors.ts';
 import { sleep, type Transport } from './transport.ts';
 
 /** A batch; times in Unix seconds, amounts in quota. */
@@ -88,27 +88,43 @@ export class Batches {
     return this.#transport.call(endpoints.getBatch, { params: { batch_id: id } });
   }
 
-  /** Resolves with the batch once it has ended. @throws ReelgateError `batch_not_found` */
+  /**
+   * Resolves with the batch once it has ended. After the first read a temporarily unreachable service is tolerated.
+   *
+   * @throws ReelgateError `batch_not_found`
+   */
   async wait(
     id: string,
     {
       everyMs = DEFAULT_WAIT_MS,
       onProgress,
+      onPollError,
       signal,
     }: {
       /** Time between two reads. */
       readonly everyMs?: number;
       /** Called with every state that was read. */
       readonly onProgress?: (batch: BatchInfo) => void;
+      /** Called when a read fails; waiting continues because the batch does. */
+      readonly onPollError?: (error: ReelgateError) => void;
       /** Ends the wait; the batch continues. */
       readonly signal?: AbortSignal;
     } = {},
   ): Promise<BatchInfo> {
+    let wasRead = false;
     for (;;) {
       signal?.throwIfAborted();
-      const batch = await this.get(id);
-      onProgress?.(batch);
-      if (ENDED.has(batch.status)) return batch;
+      const read = this.#transport.call(endpoints.getBatch, { params: { batch_id: id } }, defined({ signal }));
+      const batch = await read.catch((error: unknown) => {
+        if (wasRead && error instanceof ReelgateError && isOutage(error)) return error;
+        throw error;
+      });
+      if (batch instanceof ReelgateError) onPollError?.(batch);
+      else {
+        wasRead = true;
+        onProgress?.(batch);
+        if (ENDED.has(batch.status)) return batch;
+      }
       await sleep(everyMs, signal);
     }
   }

@@ -2,7 +2,7 @@ import * as endpoints from '../contract/device-auth.ts';
 import { CLI_OAUTH_CLIENT } from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
-import { ReelgateError } from './errors.ts';
+import { isOutage, ReelgateError } from './errors.ts';
 import { type CallOptions, sleep, type Transport } from './transport.ts';
 
 /** A started sign-in: show `user_code` and the link to the user, poll with `device_code`. */
@@ -92,7 +92,7 @@ export class DeviceAuth {
       if (outcome.code === 'authorization_pending' || outcome.code === 'slow_down') {
         failures = 0;
         waitMs = Math.max(intervalMs, retryAfterMs);
-      } else if (isTransientError(outcome)) {
+      } else if (isOutage(outcome)) {
         failures += 1;
         waitMs = Math.max(retryAfterMs, Math.min(MAX_WAIT_MS, intervalMs * 2 ** Math.min(failures - 1, 6)));
         onPollError?.(outcome, waitMs);
@@ -138,9 +138,3 @@ export class DeviceAuth {
     }
   }
 }
-
-/**
- * Whether the error says nothing about the code: no response, a rate limit, a failing service or a proxy's error page.
- */
-const isTransientError = (error: ReelgateError): boolean =>
-  error.isTransient || error.status >= 500 || error.code === 'not_json';

@@ -77,6 +77,14 @@ export class ReelgateError extends Error {
   }
 }
 
+/**
+ * @internal
+ * Whether an error says nothing about what was asked for: no response, a rate limit, a failing service, or a proxy's
+ * page in its place. A wait continues after it.
+ */
+export const isOutage = (error: ReelgateError): boolean =>
+  error.isTransient || error.status >= 500 || error.code === 'not_json';
+
 /** @internal */
 interface ErrorBody {
   readonly success?: unknown;

@@ -44,3 +44,30 @@ it('a wait outlasts a failing service and the pages of proxies in front of it', 
 it('a wait needs no advice about its interval', async () => {
   assert.deepEqual(await waitFor([COMPLETED], {}), { status: 'completed', codes: [] });
 });
+
+it('a wait for a batch outlasts a failing service and its proxies too, once it has begun', async () => {
+  const answers = [
+    { status: 200, body: '{"id":"batch_1","status":"in_progress"}' },
+    { status: 500, body: '{"error":{"code":"internal_error","message":"A fault."}}' },
+    { status: 522, body: '<html>Connection timed out</html>' },
+    { status: 200, body: '{"id":"batch_1","status":"completed"}' },
+  ];
+  let left = [...answers];
+  const server = createServer((_, response) => {
+    const { status, body } = left.shift() ?? assert.fail();
+    response.writeHead(status).end(body);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { batches } = new Reelgate({ baseUrl, credentials: { apiKey: 'sk-test' } });
+    const codes: string[] = [];
+    const wait = () => batches.wait('batch_1', { everyMs: 1, onPollError: ({ code }) => codes.push(code) });
+    assert.equal((await wait()).status, 'completed');
+    assert.deepEqual(codes, ['internal_error', 'http_522']);
+    left = answers.slice(1);
+    await assert.rejects(wait(), { code: 'internal_error' });
+  } finally {
+    server.close();
+  }
+});

@@ -8,7 +8,7 @@ import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
 import { listVideoModels } from '../contract/video.ts';
 import * as shareEndpoints from '../contract/video-shares.ts';
-import { parseErrorResponse, ReelgateError } from './errors.ts';
+import { isOutage, parseErrorResponse, ReelgateError } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';
 import { fetchAllPages, sleep, type Transport } from './transport.ts';
 
@@ -299,7 +299,7 @@ export class Videos {
   /** Returns the video, or the error of this poll if a later poll may succeed. @throws any other error */
   #poll(id: string, { signal }: WaitOptions): Promise<Video | ReelgateError> {
     return this.get(id, signal).catch((error: unknown) => {
-      if (error instanceof ReelgateError && saysNothing(error)) return error;
+      if (error instanceof ReelgateError && isOutage(error)) return error;
       throw error;
     });
   }
@@ -315,10 +315,6 @@ export class Videos {
     }
   }
 }
-
-/** Whether the error says nothing about the video: no response, a failing service, or a proxy's page in its place. */
-const saysNothing = (error: ReelgateError): boolean =>
-  error.isTransient || error.status >= 500 || error.code === 'not_json';
 
 /** @throws ReelgateError `not_json` if the response contains no task id */
 function readTaskId(response: unknown): string {

@@ -108,6 +108,7 @@ function addCreateCommand(batch: Command, run: RunCommand): void {
         const isSheet = /\.(csv|tsv)$/i.test(file);
         const started = await (isSheet ? startSheet : startLines)(context, file, options, budget);
         if (started === undefined) return;
+        if (options.wait) output.info(`Batch ${started.id}`);
         const shown = options.wait ? await waitFor(context, started.id) : started;
         output.result(shown, options.wait ? describe(shown) : shown.id);
       }),
@@ -144,7 +145,11 @@ async function startLines(
 async function waitFor({ reelgate, output, interruptSignal }: CommandContext, id: string): Promise<BatchInfo> {
   const signal = interruptSignal;
   try {
-    return await reelgate.batches.wait(id, { signal, onProgress: (batch) => output.status(describe(batch)) });
+    return await reelgate.batches.wait(id, {
+      signal,
+      onProgress: (batch) => output.status(describe(batch)),
+      onPollError: ({ message }) => output.status(`${message} The batch continues; polling again …`),
+    });
   } finally {
     output.clearStatus();
   }
