@@ -91,6 +91,8 @@ describe('sheets of videos', () => {
       assert.match(await refusal('prompt,prompt\na,b'), /column "prompt" twice/);
       assert.match(await refusal('prompt\n"open'), /not closed/);
       assert.match(await refusal('prompt'), /header and a row/);
+      const gbk = Buffer.from('prompt\n\xd7\xf8\xd4\xda\xba\xec\xc9\xab', 'latin1');
+      assert.match(await refusal(gbk.toString('utf8')), /not saved as UTF-8/);
       const { rows } = await check('prompt,seconds\na,4,more');
       assert.equal(rows[0]?.errors.length, 1);
       assert.match(await refusal('prompt,metadata.__proto__\na,b'), /unknown column "metadata.__proto__"/);

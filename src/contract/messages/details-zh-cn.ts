@@ -19,6 +19,10 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     'metadata 最多 16 个键，键名最多 64 个字符，值最多 512 个字符',
   ],
   ['input_file_id must be a file with the purpose batch', 'input_file_id 须为用途是 batch 的文件'],
+  [
+    'csv was not saved as UTF-8: in Excel, choose the type "CSV UTF-8"',
+    'csv 不是 UTF-8 编码：在 Excel 中请另存为“CSV UTF-8”',
+  ],
   ['csv needs a header and a row', 'csv 须有表头和至少一行'],
   ['csv has more than # rows', 'csv 超过 # 行'],
   ['csv has more than # columns', 'csv 超过 # 列'],

@@ -254,6 +254,8 @@ describe('body parsers', () => {
         ['a very long name', [part('a'.repeat(5_000), '1')], 400, /part name/],
         ['a large field', [part('a', 'x'.repeat(1024 * 1024 + 1))], 413, /1 MiB per field/],
         ['invalid text', [part('a', '\0')], 400, /./],
+        ['text that was not UTF-8', [part('a', '\xd7\xf8')], 400, /well-formed/],
+        ['JSON that was not UTF-8', [jsonPart('{"x":"\xd7\xf8"}')], 400, /well-formed/],
         ['too many fields', many, 400, /too many/],
         ['too many files', Array.from({ length: 41 }, () => file('f', 'x')), 400, /too many/],
         ['deep JSON', [jsonPart(deep)], 400, /./],
