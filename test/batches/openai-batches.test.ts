@@ -287,11 +287,11 @@ describe('batches', () => {
       await assert.rejects(create({ metadata: { key: 'x'.repeat(513) } }), { status: 400, param: 'metadata' });
       const batch = await create({});
       for (const call of [
-        stranger.batches.retrieve(batch.id),
-        stranger.batches.cancel(batch.id),
-        openai.batches.retrieve('batch_none'),
+        () => stranger.batches.retrieve(batch.id),
+        () => stranger.batches.cancel(batch.id),
+        () => openai.batches.retrieve('batch_none'),
       ])
-        await assert.rejects(call, { status: 404, code: 'batch_not_found' });
+        await assert.rejects(call(), { status: 404, code: 'batch_not_found' });
       assert.deepEqual((await stranger.batches.list()).data, []);
       await ended(batch.id);
     });
