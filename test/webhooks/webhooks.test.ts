@@ -408,6 +408,18 @@ forEachDatabase((_name, _open, freshUrl) => {
     service.receiver.answer = () => ({ status: 204 });
   });
 
+  it('counts an attempt that cannot be signed, and tries again later', async () => {
+    const ada = await join();
+    const { id } = await service.addEndpoint(ada, '/unsigned');
+    const { kysely } = service.app.database;
+    await kysely.updateTable('webhook_endpoints').set({ secret: 's1.none.none' }).where('id', '=', id).execute();
+    await service.report(walletEvent(ada.id));
+    const [delivery] = await service.waitForDeliveries(ada, id, ([first]) => first?.tries === 1);
+    assert.equal(delivery?.status, 'pending');
+    assert.match(delivery?.last_try?.error ?? '', /^the signing secret cannot be decrypted/);
+    assert.equal(service.receiver.at('/unsigned').length, 0);
+  });
+
   it('ends with the account', async () => {
     const ada = await join();
     await service.addEndpoint(ada, '/of-nobody');

@@ -3,7 +3,7 @@ import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
-import type { Vault } from '../platform/vault.ts';
+import { UnsealError, type Vault } from '../platform/vault.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { type DeliveryRow, type DeliveryStore, endpointLane, parseEndpointLane } from './delivery-store.ts';
 import {
@@ -144,7 +144,10 @@ export class DeliveryDispatcher {
       const destination = await this.#destinationOf(row, endpoint);
       if (destination === undefined) await this.#abandon(row);
       else {
-        const attempt = await sender.attempt(row, destination, this.#stopped.signal);
+        const attempt =
+          destination instanceof UnsealError
+            ? unsignedAttempt(row, destination, clock.now())
+            : await sender.attempt(row, destination, this.#stopped.signal);
         isSuccess = attempt.error === '';
         if (attempt.pauseMs > 0) pausedUntil = clock.now() + attempt.pauseMs;
         // Aborted by our own shutdown: this says nothing about the receiver, and the claim expires by itself.
@@ -157,8 +160,21 @@ export class DeliveryDispatcher {
     }
   }
 
-  /** Undefined if the endpoint was removed or disabled after the event was queued. */
-  async #destinationOf(row: DeliveryRow, endpoint: EndpointRow | undefined): Promise<Destination | undefined> {
+  /**
+   * Undefined if the endpoint was removed or disabled after the event was queued; an error if its secret cannot be
+   * decrypted, which counts as a failed attempt: otherwise the delivery would be repeated every minute for good.
+   */
+  async #destinationOf(
+    row: DeliveryRow,
+    endpoint: EndpointRow | undefined,
+  ): Promise<Destination | UnsealError | undefined> {
+    return this.#openDestination(row, endpoint).catch((error: unknown) => {
+      if (error instanceof UnsealError) return error;
+      throw error;
+    });
+  }
+
+  async #openDestination(row: DeliveryRow, endpoint: EndpointRow | undefined): Promise<Destination | undefined> {
     const { vault, clock, callbackSecrets } = this.#dependencies;
     if (row.endpoint_id === CALLBACK) {
       const columns = await callbackSecrets.ensure(row.user_id);
@@ -206,6 +222,19 @@ export class DeliveryDispatcher {
     });
   }
 }
+
+const unsignedAttempt = (row: DeliveryRow, error: UnsealError, now: number): Attempt => ({
+  startedAt: now,
+  durationMs: 0,
+  url: row.url,
+  body: '',
+  status: null,
+  response: '',
+  error: `the signing secret cannot be decrypted: ${error.message}`,
+  isGone: false,
+  retryAfterMs: undefined,
+  pauseMs: 0,
+});
 
 const toResult = (row: DeliveryRow & { readonly last_error: string }) => ({
   status: row.status,
