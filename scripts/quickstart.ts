@@ -94,8 +94,8 @@ function startServer(port: number, state: State): ChildProcess {
     },
   });
   createInterface({ input: server.stdout }).on('line', printLogLine);
-  // Ctrl-C reaches the server too; this process waits until the server has stopped.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill('SIGTERM'));
+  // Ctrl-C reaches the server too, which takes both for one; this process waits until the server has stopped.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill('SIGINT'));
   return server;
 }
 

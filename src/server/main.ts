@@ -16,7 +16,11 @@ async function main(): Promise<void> {
   // lifetime, because replacing a listener loses a signal that has arrived but is not dispatched yet. So early, no work
   // can be lost.
   let handleSignal: (signal: NodeJS.Signals) => void = exitAtOnce;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => handleSignal(signal));
+  process.on('SIGTERM', () => handleSignal('SIGTERM'));
+  process.on(
+    'SIGINT',
+    oncePerKeyPress(() => handleSignal('SIGINT')),
+  );
   // A restart reads what the disk has; a repeated flush would report success for data that is gone.
   const app = await makeApp(config, { port, onDatabaseLost: exitAtOnce });
   // Requests are answered shortly before startup completes.
@@ -25,6 +29,18 @@ async function main(): Promise<void> {
   await app.listen();
   handleSignal = stopOf(app, config.drainSeconds * 1_000);
   early.forEach(handleSignal);
+}
+
+/** Where a shell has replaced itself by the service, npm passes on the Ctrl-C that the terminal has sent already. */
+const SAME_KEY_PRESS_MS = 1_000;
+
+function oncePerKeyPress(handle: () => void): () => void {
+  let handledAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - handledAt < SAME_KEY_PRESS_MS) return;
+    handledAt = performance.now();
+    handle();
+  };
 }
 
 const exitAtOnce = (): void => process.exit(1);

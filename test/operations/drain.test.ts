@@ -124,6 +124,16 @@ describe('a process that receives SIGTERM', () => {
     }
   });
 
+  it('takes a Ctrl-C that the terminal and npm both pass on for one', async () => {
+    server = await start();
+    const streamed = await stream(1_500);
+    server.signal('SIGINT');
+    while (await get(server.baseUrl, '/livez').then(Boolean, () => false)) await pause(5);
+    server.signal('SIGINT');
+    assert.match(await streamed.text(), /data: \[DONE\]\n\n$/);
+    assert.equal(await server.ended, 0, server.output);
+  });
+
   it('skips the drain on SIGINT, and exits at once on a second signal', async () => {
     server = await start();
     const startedAt = performance.now();
