@@ -1,6 +1,8 @@
+import { createWriteStream } from 'node:fs';
 import { access, constants, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { defined } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
@@ -184,6 +186,21 @@ export async function download(
 function isTransientError(error: unknown): boolean {
   if (error instanceof ReelgateError) return error.isTransient;
   return (error as NodeJS.ErrnoException).syscall === undefined || (error as NodeJS.ErrnoException).path === undefined;
+}
+
+/** Saves a whole response under a path that is never incomplete, and keeps a file that was there until then. */
+export async function saveBody({ body }: Response, path: string): Promise<void> {
+  if (body === null) throw new ReelgateError('The service sent no file.', { code: 'network' });
+  const part = `${path}.${process.pid}.part`;
+  try {
+    await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(part));
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    // Errors of an open file name no path; those of a connection are no system errors themselves.
+    if ((error as NodeJS.ErrnoException).syscall !== undefined) throw Object.assign(error as Error, { path });
+    throw new ReelgateError('The connection was lost during the download.', { code: 'network', cause: error });
+  }
 }
 
 async function fetchRemaining(

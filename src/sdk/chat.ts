@@ -126,7 +126,7 @@ export class Chat {
    */
   async complete(request: ChatRequest, options: ChatOptions = {}): Promise<ChatResult> {
     const response = await this.#post({ ...request, stream: false }, options);
-    const completion = (await response.json()) as ChatEvent;
+    const completion = (await readJson(response, options)) as ChatEvent;
     const [choice] = completion.choices ?? [];
     return {
       content: choice?.message?.content ?? '',
@@ -189,9 +189,14 @@ export class Chat {
   async countTokens(request: TokenCountRequest, { signal }: ChatOptions = {}): Promise<TokenCount> {
     const body = request as unknown as EndpointPart<typeof countMessageTokens, 'body'>;
     const response = await this.#transport.send(countMessageTokens, { body }, { signal });
-    const answer: unknown = await response.json().catch(() => undefined);
-    if (!response.ok) throw parseErrorResponse(response.status, response.headers, answer) ?? streamInterruptedError();
-    const { input_tokens: tokens } = answer as EndpointPart<typeof countMessageTokens, 'response'>;
+    if (!response.ok) {
+      const refusal: unknown = await response.json().catch(() => undefined);
+      throw parseErrorResponse(response.status, response.headers, refusal) ?? streamInterruptedError();
+    }
+    const { input_tokens: tokens } = (await readJson(response, { signal })) as EndpointPart<
+      typeof countMessageTokens,
+      'response'
+    >;
     const source = response.headers.get('x-reelgate-token-count') === 'upstream' ? 'upstream' : 'estimate';
     return { tokens, source };
   }
@@ -204,6 +209,23 @@ export class Chat {
     const errorBody: unknown = await response.json().catch(() => undefined);
     throw parseErrorResponse(response.status, response.headers, errorBody) ?? streamInterruptedError();
   }
+}
+
+/** @throws ReelgateError `broken_off`, or `not_json` for the page of a proxy */
+async function readJson(response: Response, { signal }: ChatOptions): Promise<object> {
+  const text = await response.text().catch((error: unknown) => {
+    throw signal?.aborted === true ? signal.reason : streamInterruptedError(error);
+  });
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Thrown below, as for any other text that is not an object.
+  }
+  throw new ReelgateError('The service did not respond with JSON. Is the URL right?', {
+    status: response.status,
+    code: 'not_json',
+  });
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -103,6 +103,65 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     const { code, stderr } = await machine.run('video', 'download', 'task_1', '--out', file);
     assert.deepEqual([code, downloads], [1, 1]);
     assert.match(stderr, /full\.mp4\.task_1\.part: the disk is full\./);
+  });
+
+  it('leaves no incomplete file behind, and the previous one in place', async () => {
+    serve = (_, response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write('begun', () => response.destroy());
+    };
+    const path = join(machine.folder, 'saved.csv');
+    writeFileSync(path, 'previous');
+    machine.env.REELGATE_ACCESS_TOKEN = 'any';
+    machine.env.REELGATE_USER_ID = '1';
+    for (const command of [
+      ['files', 'download', 'file-1'],
+      ['batch', 'results', 'batch_1'],
+    ]) {
+      const { code, stderr } = await machine.run(...command, '--out', path, '--force');
+      assert.deepEqual([code, stderr.split('\n')[0]], [7, 'Error: The connection was lost during the download.']);
+      assert.equal(readFileSync(path, 'utf8'), 'previous');
+      assert.deepEqual(
+        readdirSync(machine.folder).filter((name) => name.startsWith('saved')),
+        ['saved.csv'],
+      );
+    }
+    serve = (_, response) => response.end('whole');
+    assert.equal((await machine.run('files', 'download', 'file-1', '--out', path, '--force')).code, 0);
+    assert.equal(readFileSync(path, 'utf8'), 'whole');
+  });
+
+  it('reports an answer that breaks off, and the page of a proxy', async () => {
+    serve = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{"choices":', () => response.destroy());
+    };
+    const ask = async () => {
+      const { code, stderr } = await machine.run('chat', 'a question', '-m', 'any', '--no-stream');
+      return [code, stderr.split('\n')[0]];
+    };
+    assert.deepEqual(await ask(), [1, 'Error: The response ended too early.']);
+    serve = (_, response) => response.end('<html>Log in to this network</html>');
+    assert.deepEqual(await ask(), [7, 'Error: The service did not respond with JSON. Is the URL right?']);
+  });
+
+  it('follows calls until Ctrl-C', async () => {
+    const followed = Promise.withResolvers<void>();
+    serve = (request, response) => {
+      if (request.url?.startsWith('/api/status')) {
+        response.end('{"success":true,"data":{"quota_per_unit":1,"currency":""}}');
+      } else if (request.url?.includes('/stream')) {
+        response.setHeader('content-type', 'text/event-stream');
+        response.write(': open\n\n');
+        followed.resolve();
+      } else response.end('{"success":true,"data":[],"next":null}');
+    };
+    machine.env.REELGATE_ACCESS_TOKEN = 'any';
+    machine.env.REELGATE_USER_ID = '1';
+    const command = machine.start('requests', '--follow');
+    await followed.promise;
+    command.interrupt();
+    assert.deepEqual(await command.exited, { code: 130, stdout: '', stderr: '' });
   });
 
   it('reads a text typed on the terminal until Ctrl-D, and ends at Ctrl-C before', async () => {

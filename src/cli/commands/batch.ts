@@ -1,9 +1,6 @@
-import { createWriteStream, openAsBlob } from 'node:fs';
+import { openAsBlob } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
 import { FILE_LIFETIME_SECONDS, FILE_PURPOSES } from '../../contract/file-purposes.ts';
@@ -78,10 +75,9 @@ Examples:
     .description('Save the results of a batch as CSV')
     .action((id: string, options: { readonly out: string; readonly force?: true }, command: Command) =>
       run(command, async ({ reelgate, output, interruptSignal }) => {
-        const { assertWritable } = await import('../video-download.ts');
+        const { assertWritable, saveBody } = await import('../video-download.ts');
         await assertWritable(options);
-        const { body } = await reelgate.batches.results(id, interruptSignal);
-        await pipeline(Readable.fromWeb(body as ReadableStream), createWriteStream(options.out));
+        await saveBody(await reelgate.batches.results(id, interruptSignal), options.out);
         output.result({ id, file: options.out }, `Saved ${options.out}.`);
       }),
     );
@@ -246,10 +242,9 @@ Examples:
     .description('Save the content of a file')
     .action((id: string, options: { readonly out: string; readonly force?: true }, command: Command) =>
       run(command, async ({ reelgate, output, interruptSignal }) => {
-        const { assertWritable } = await import('../video-download.ts');
+        const { assertWritable, saveBody } = await import('../video-download.ts');
         await assertWritable(options);
-        const { body } = await reelgate.files.content(id, interruptSignal);
-        await pipeline(Readable.fromWeb(body as ReadableStream), createWriteStream(options.out));
+        await saveBody(await reelgate.files.content(id, interruptSignal), options.out);
         output.result({ id, file: options.out }, `Saved ${options.out}.`);
       }),
     );

@@ -4,6 +4,7 @@ import type { ReceiptInfo, Reelgate, RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { EXIT } from '../errors.ts';
 import {
   authorColumn,
   dateTime,
@@ -48,6 +49,8 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
         for (const row of data.toReversed()) output.result(row, formatLine(row, credits));
         for await (const row of reelgate.requests.follow(query, interruptSignal))
           output.result(row, formatLine(row, credits));
+        // Ctrl-C is the normal way to stop following, so no error is printed.
+        if (interruptSignal.aborted) process.exitCode = EXIT.interrupted;
       }),
     );
 }
