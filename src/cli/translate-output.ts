@@ -110,6 +110,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Error:', '错误：'],
   ['Is it running? Set the URL with --url or REELGATE_URL.', '服务是否在运行？可用 --url 或 REELGATE_URL 设置地址。'],
   ['Set the URL of the service with --url or REELGATE_URL.', '请用 --url 或 REELGATE_URL 设置服务地址。'],
+  ['The service at # redirects to #. Use that URL.', '服务 # 重定向到 #，请使用该地址。'],
   ['The service at # cannot be reached.', '无法连接服务 #。'],
   ['There is no such task.', '任务不存在。'],
   [

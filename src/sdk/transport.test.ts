@@ -64,3 +64,26 @@ describe('a submit is sent again with its Idempotency-Key', () => {
     assert.deepEqual(await submitAfter(...busy), { outcome: 'refused', requests: 4, keys: 1 });
   });
 });
+
+it('follows no redirect, which would lose the credential or the body', async () => {
+  const requests: string[] = [];
+  const server = createServer(({ url = '' }, response) => {
+    requests.push(url);
+    response.writeHead(301, { location: `https://gate.example${url}` }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const reelgate = new Reelgate({ baseUrl, credentials: { apiKey: 'sk-test' } });
+  const told = {
+    code: 'not_json',
+    message: `The service at ${baseUrl} redirects to https://gate.example. Use that URL.`,
+  };
+  try {
+    await assert.rejects(reelgate.videos.create({ model: 'm', prompt: 'a kite' }), told);
+    await assert.rejects(reelgate.videos.list(), told);
+    await assert.rejects(reelgate.videos.content('task_1'), told);
+    assert.deepEqual(requests, ['/v1/video/generations', '/v1/videos', '/v1/videos/task_1/content']);
+  } finally {
+    server.close();
+  }
+});

@@ -163,7 +163,7 @@ export class Transport {
         })
         .catch((error: unknown) => toNetworkError(error, given, this.baseUrl));
       if (outcome instanceof ReelgateError) {
-        if (isLast || given?.aborted === true) throw outcome;
+        if (isLast || outcome.code !== 'network' || given?.aborted === true) throw outcome;
         await sleep(retryDelayMs(attempt, Number.NaN), given);
         continue;
       }
@@ -204,12 +204,17 @@ export class Transport {
     if (endpoint.organization && organization && !endpoint.path.includes(':slug'))
       headers[ORGANIZATION_HEADER] = organization;
     if (language) headers['accept-language'] = language;
-    return fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
+    const response = await fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
       method: endpoint.method,
       headers: { ...headers, ...options.headers },
       body: hasBody ? JSON.stringify(input.body) : (options.form ?? null),
       signal: options.signal ?? null,
+      // Another origin would get the request without its credential, or as a GET, and refuse it for that.
+      redirect: 'manual',
     });
+    if (!isRedirect(response)) return response;
+    await response.body?.cancel();
+    throw toRedirectError(response, baseUrl);
   }
 }
 
@@ -252,6 +257,17 @@ const isTransient = ({ status, headers }: Response): boolean =>
 /** Whether another process still serves an earlier request with the same Idempotency-Key. */
 const isInProgress = ({ status, headers }: Response): boolean => status === 409 && headers.has('retry-after');
 
+/** In a browser a redirect has no status. */
+const isRedirect = ({ status, type }: Response): boolean =>
+  type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
+
+/** The service redirects no calls: a proxy does, from http to https or to a page for signing in. */
+function toRedirectError({ status, headers }: Response, baseUrl: string): ReelgateError {
+  const target = URL.parse(headers.get('location') ?? '', `${baseUrl}/`)?.origin ?? 'another URL';
+  const message = `The service at ${baseUrl} redirects to ${target}. Use that URL.`;
+  return new ReelgateError(message, { status, code: 'not_json' });
+}
+
 /** Aborts with the signal or after the timeout. */
 function combineSignals(signal: AbortSignal | undefined, timeoutMs: number | undefined): AbortSignal | undefined {
   if (timeoutMs === undefined) return signal;
@@ -264,6 +280,7 @@ const isTimeout = (error: unknown): boolean => error instanceof DOMException && 
 /** Rethrows the signal's reason if the caller aborted the request. */
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
   if (signal?.aborted === true && !isTimeout(signal.reason)) throw signal.reason;
+  if (error instanceof ReelgateError) return error;
   const message = isTimeout(error)
     ? `The service at ${baseUrl} did not respond in time.`
     : `The service at ${baseUrl} cannot be reached.`;
