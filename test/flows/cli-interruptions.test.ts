@@ -54,10 +54,10 @@ class TerminalProcess {
 
 describe('a command that is interrupted, or whose reader leaves', () => {
   let server: Server;
-  let serve: RequestListener;
+  let serve: (...call: Parameters<RequestListener>) => unknown;
   let machine: CliMachine;
   beforeEach(async () => {
-    server = createServer((request, response) => serve(request, response));
+    server = createServer((request, response) => void serve(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     machine = new CliMachine(url, { REELGATE_API_KEY: 'sk-any' });
