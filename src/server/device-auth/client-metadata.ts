@@ -52,7 +52,7 @@ export class ClientMetadataDocuments {
 
   /**
    * @param clientIp whose request causes a fetch
-   * @throws rate_limit_exceeded; unavailable while the host cannot be reached: a client that is told that it is unknown
+   * @throws rate_limit_exceeded; unavailable while the host cannot be reached: a client that is reported as unknown
    *   drops its tokens
    */
   async find(id: string, clientIp: string): Promise<DeviceClient | undefined> {
