@@ -153,6 +153,7 @@ export async function makeModules(
   });
   const organizations = makeOrganizations({
     ...{ database, clock, config, settings, accountStore, accounts, ledger, notifier, rateLimits },
+    vault: foundation.vault,
     store: memberships,
     tokens: new TokenStore(database),
     revocation: deviceAccess.revocation,

@@ -8,6 +8,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RateLimits } from '../platform/limits/rate-limits.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
 import { type CurrentPlanCode, OrganizationAdmin } from './organization-admin.ts';
@@ -27,6 +28,7 @@ interface OrganizationsDependencies {
   readonly notifier: Notifier;
   readonly rateLimits: RateLimits;
   readonly mailer: Mailer;
+  readonly vault: Vault;
   readonly settings: Live<Pick<SiteSettings, 'oidcProviders'>>;
   readonly findPlan: (id: number) => Promise<CurrentPlanCode>;
 }

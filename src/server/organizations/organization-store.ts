@@ -286,6 +286,11 @@ export class OrganizationStore implements Memberships {
       .executeTakeFirst();
   }
 
+  async hasInvitation(id: number): Promise<boolean> {
+    const query = this.#database.kysely.selectFrom('organization_invitations').select('id').where('id', '=', id);
+    return (await query.executeTakeFirst()) !== undefined;
+  }
+
   async removeInvitation(trx: Trx, organizationId: number, id: number): Promise<InvitationRow | undefined> {
     return trx
       .deleteFrom('organization_invitations')

@@ -23,6 +23,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
+import type { Vault } from '../platform/vault.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { LockedOrganization, OrganizationRow, OrganizationStore, OwnOrganization } from './organization-store.ts';
@@ -59,6 +60,7 @@ interface OrganizationServiceDependencies {
   readonly auditLog: AuditLog;
   readonly notifier: Notifier;
   readonly mailer: Mailer;
+  readonly vault: Vault;
   readonly clock: Clock;
   /** Limits the invitations of a person, since they may be e-mailed to anyone. */
   readonly invitationLimit: RateLimiter;
@@ -74,7 +76,7 @@ export class OrganizationService {
 
   constructor(dependencies: OrganizationServiceDependencies) {
     this.#dependencies = dependencies;
-    dependencies.mailer.registerKind(INVITATION_MAIL, async (mail) => renderInvitation(mail));
+    dependencies.mailer.registerKind(INVITATION_MAIL, (mail) => this.#renderInvitation(mail));
   }
 
   list(userId: number, page: Page): Promise<{ rows: OwnOrganization[]; total: number }> {
@@ -264,7 +266,7 @@ export class OrganizationService {
 
   /** The token is returned once and stored as a hash. @throws not_exist, forbidden */
   async invite(slug: string, actor: Actor, { role, email, spendLimit }: Invitation, locale: Locale) {
-    const { database, store, mailer, clock, baseUrl, invitationLimit } = this.#dependencies;
+    const { database, store, mailer, clock, vault, invitationLimit } = this.#dependencies;
     assertWithinLimit(await invitationLimit.consume(String(actor.actorId)));
     return database.transaction(async (trx) => {
       const found = await this.lockOwn(trx, slug, actor.actorId, 'admin');
@@ -282,19 +284,38 @@ export class OrganizationService {
         created_at: clock.now(),
         expires_at: expiresAt,
       });
-      const url = `${baseUrl}${ACCEPT_PAGE}#${token}`;
       if (email !== undefined)
         await mailer.enqueue(trx, {
           kind: INVITATION_MAIL,
           recipient: email,
           locale,
-          params: { organization: found.name, url },
+          params: {
+            organization: found.name,
+            invitation: String(id),
+            // Whoever reads the queue of mails must not be able to accept.
+            token: vault.seal(token, invitationMailCell(id)),
+          },
           expiresAt,
         });
       const after = { invitation: id, role, email, spend_limit: spendLimit };
       await this.#record(trx, actor, 'organization.invite', found.id, undefined, after);
-      return { id, token, url, expiresAt };
+      return { id, token, url: this.#acceptUrl(token), expiresAt };
     });
+  }
+
+  #acceptUrl(token: string): string {
+    return `${this.#dependencies.baseUrl}${ACCEPT_PAGE}#${token}`;
+  }
+
+  /** @returns undefined if the invitation was withdrawn or accepted before its mail could be sent */
+  async #renderInvitation({ locale, params }: RenderedMail): Promise<MailText | undefined> {
+    const { store, vault } = this.#dependencies;
+    const { organization = '', invitation = '', token = '', url } = params;
+    // Earlier releases queued the link itself.
+    if (url !== undefined) return toInvitationMail(locale, organization, url);
+    const id = Number(invitation);
+    if (!(await store.hasInvitation(id))) return undefined;
+    return toInvitationMail(locale, organization, this.#acceptUrl(vault.open(token, invitationMailCell(id))));
   }
 
   /** @throws not_exist, forbidden */
@@ -554,9 +575,11 @@ const joinedNotice = (userId: number, organization: Named, memberId: number, now
   content: { en: 'The new member is in the list of members.', 'zh-CN': '新成员已出现在成员列表中。' },
 });
 
+/** The cell that the token of a queued invitation mail is sealed for. */
+const invitationMailCell = (id: number) => ({ table: 'outgoing_mails', row: `invitation ${id}`, column: 'token' });
+
 /** The invitation mail. Names are shown as the organization wrote them, in text only. */
-function renderInvitation({ locale, params }: RenderedMail): MailText {
-  const { organization = '', url = '' } = params;
+function toInvitationMail(locale: Locale, organization: string, url: string): MailText {
   return locale === 'zh-CN'
     ? {
         subject: `邀请您加入 ${organization}`,

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { type EmailFixture, startEmailService, tokenOf } from '../accounts/email-fixture.ts';
+import type { TestUser } from '../accounts/test-user-client.ts';
+import { forEachDatabase } from '../for-each-database.ts';
+
+const PATH = '/api/organizations/acme/invitations';
+const ADDRESS = 'guest@example.org';
+
+describe('invitations by e-mail', () => {
+  forEachDatabase((_name, _open, freshUrl) => {
+    let service: EmailFixture;
+    let owner: TestUser;
+    before(async () => {
+      service = await startEmailService(await freshUrl());
+      owner = await service.join('olga');
+      await owner.ok('POST', '/api/organizations', { slug: 'acme', name: 'Acme Films' });
+    });
+    after(() => service.stop());
+    beforeEach(() => {
+      service.sender.refusal = undefined;
+      service.sender.sent.length = 0;
+    });
+
+    const invite = () =>
+      owner.ok<{ id: number; token: string; url: string }>('POST', PATH, { role: 'member', email: ADDRESS });
+    const queued = () => service.app.database.kysely.selectFrom('outgoing_mails').selectAll().execute();
+
+    it('wait without a token that whoever reads the database could accept', async () => {
+      service.sender.refusal = 'temporary';
+      const { token, url } = await invite();
+      assert.deepEqual(await service.mailsTo(ADDRESS), []);
+      const waiting = JSON.stringify(await queued());
+      assert.ok(waiting.includes('Acme Films') && !waiting.includes(token), waiting);
+      service.sender.refusal = undefined;
+      service.clock.advance(60 * 60_000);
+      const [mail, ...more] = await service.mailsTo(ADDRESS);
+      assert.deepEqual([tokenOf(mail), more.length], [token, 0]);
+      assert.ok(mail?.text.includes(url));
+      const guest = await service.join('gus');
+      await guest.ok('POST', '/api/organizations/accept', { token });
+    });
+
+    it('are not sent once they were withdrawn', async () => {
+      service.sender.refusal = 'temporary';
+      const { id } = await invite();
+      await service.mailsTo(ADDRESS);
+      await owner.ok('DELETE', `${PATH}/${id}`);
+      service.sender.refusal = undefined;
+      service.clock.advance(60 * 60_000);
+      assert.deepEqual(await service.mailsTo(ADDRESS), []);
+      assert.deepEqual(await queued(), []);
+    });
+  });
+});
