@@ -58,9 +58,17 @@ export class InterruptedError extends Error {
   }
 }
 
-/** Aborts at the first Ctrl-C; a second one ends the process immediately. */
+/** Where a shell has replaced itself by the command, npx passes on the Ctrl-C that the terminal has sent already. */
+const SAME_KEY_PRESS_MS = 1_000;
+
+/** Aborts at the first Ctrl-C; another one ends the process immediately. */
 export function createInterruptSignal(): AbortSignal {
   const controller = new AbortController();
-  process.once('SIGINT', () => controller.abort(new InterruptedError()));
+  const interrupt = (): void => {
+    if (controller.signal.aborted) return;
+    controller.abort(new InterruptedError());
+    setTimeout(() => process.off('SIGINT', interrupt), SAME_KEY_PRESS_MS).unref();
+  };
+  process.on('SIGINT', interrupt);
   return controller.signal;
 }

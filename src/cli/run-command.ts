@@ -43,7 +43,7 @@ export const runOnServer: RunCommand = async (command, work) => {
   });
   if (process.exitCode !== EXIT.interrupted) return;
   // A mere exit would wait for the threads of Node, one of which may be copying gigabytes.
-  process.once('exit', () => process.kill(process.pid, 'SIGINT'));
+  process.once('exit', () => process.removeAllListeners('SIGINT').kill(process.pid, 'SIGINT'));
   process.exit();
 };
 

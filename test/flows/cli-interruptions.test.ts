@@ -164,6 +164,23 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     assert.deepEqual(await command.exited, { code: 130, stdout: '', stderr: '' });
   });
 
+  it('takes a Ctrl-C that the terminal and npx both send for one', async () => {
+    const polled = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<void>();
+    serve = (_, response) => {
+      response.once('close', () => aborted.resolve());
+      polled.resolve();
+    };
+    const command = machine.start('video', 'wait', 'task_1');
+    await polled.promise;
+    command.interrupt();
+    await aborted.promise;
+    command.interrupt();
+    const { code, stderr } = await command.exited;
+    assert.equal(code, 130);
+    assert.match(stderr, /The task continues\. Wait for it with "reelgate video wait task_1"\./);
+  });
+
   it('reads a text typed on the terminal until Ctrl-D, and ends at Ctrl-C before', async () => {
     const received = Promise.withResolvers<string>();
     serve = async (request, response) => {
