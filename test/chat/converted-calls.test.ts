@@ -395,6 +395,79 @@ describe('calls converted between dialects', { concurrency: false }, () => {
     assert.deepEqual(sentTo(anthropic).messages, [asked, said, next]);
   });
 
+  describe('repeats a call without the reasoning of earlier turns that its upstream refuses', () => {
+    const thought = { type: 'thinking', thinking: 'hm', signature: 'of another account' };
+    const text = { type: 'text', text: 'Rain.' };
+    const [asked, next] = ['Weather?', 'And so?'].map((content) => ({ role: 'user', content }));
+    const conversation = { messages: [asked, { role: 'assistant', content: [thought, text] }, next] };
+    const refuse = (response: ServerResponse, status: number, message: string) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
+    };
+    const SIGNATURE = 'messages.1.content.0: Invalid `signature` in `thinking` block';
+
+    for (const stream of [false, true])
+      test(`Claude, ${stream ? 'streamed' : 'whole'}`, async () => {
+        anthropic.respondWith((response) => {
+          if (anthropic.requests.length === 1) return refuse(response, 400, SIGNATURE);
+          response.end(JSON.stringify({ ...MESSAGE, content: [text], usage: ANTHROPIC_USAGE }));
+        });
+        const answer = await asMessages({ model: 'claude', stream, thinking: { type: 'adaptive' }, ...conversation });
+        assert.equal(answer.status, 200);
+        assert.match(await answer.text(), /Rain\./);
+        assert.equal(answer.headers.get('x-reelgate-dropped'), 'messages.1.content.0');
+        assert.deepEqual(
+          anthropic.requests.map(({ body }) => JSON.parse(body).messages[1].content),
+          [[thought, text], [text]],
+        );
+        assert.deepEqual(sentTo(anthropic).thinking, { type: 'adaptive' });
+        assert.ok(Number(await charged()) > 0);
+      });
+
+    test('Claude, called in another dialect', async () => {
+      anthropic.respondWith((response) => {
+        if (anthropic.requests.length === 1) return refuse(response, 400, SIGNATURE);
+        response.end(JSON.stringify({ ...MESSAGE, content: [text], usage: ANTHROPIC_USAGE }));
+      });
+      const details = [{ type: 'reasoning.text', text: 'hm', signature: 'reelgate-anthropic:c2ln' }];
+      const answer = await asChat({
+        messages: [asked, { role: 'assistant', content: 'Rain.', reasoning_details: details }, next],
+      });
+      assert.equal(answer.status, 200);
+      assert.deepEqual(
+        anthropic.requests.map(({ body }) => JSON.parse(body).messages[1].content.length),
+        [2, 1],
+      );
+    });
+
+    test('chat completions that take none', async () => {
+      openai.respondWith((response) => {
+        if (openai.requests.length === 1)
+          return refuse(response, 400, "'messages.1' : property 'reasoning_content' is unsupported");
+        const message = { role: 'assistant', content: 'So take a coat.' };
+        response.end(
+          JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }], usage: OPENAI_USAGE }),
+        );
+      });
+      const said = { role: 'assistant', content: 'Rain.' };
+      const answer = await asChat({ model: 'gpt', messages: [asked, { ...said, reasoning_content: 'hm' }, next] });
+      assert.equal(answer.status, 200);
+      assert.deepEqual(sentTo(openai).messages, [asked, said, next]);
+    });
+
+    test('but only once, and only for what there is to remove', async () => {
+      anthropic.respondWith((response) => refuse(response, 400, SIGNATURE));
+      const answer = await asMessages({ model: 'claude', ...conversation });
+      assert.deepEqual([answer.status, anthropic.requests.length], [400, 2]);
+      assert.match(await answer.text(), /Invalid `signature`/);
+      assert.equal((await asMessages({ model: 'claude', messages: [asked] })).status, 400);
+      assert.equal(anthropic.requests.length, 3);
+      anthropic.respondWith((response) => refuse(response, 400, 'thinking.budget_tokens: too large'));
+      assert.equal((await asMessages({ model: 'claude', ...conversation })).status, 400);
+      assert.equal(anthropic.requests.length, 4);
+    });
+  });
+
   test("serves Claude Code's requests over an OpenAI upstream and reports dropped fields", async () => {
     respondOpenAi({ role: 'assistant', content: 'x' });
     const cache_control = { type: 'ephemeral' };

@@ -15,10 +15,11 @@ import {
   type OutboundError,
 } from '../platform/outbound/outbound.ts';
 import type { Span, SpanAttributes, SpanOptions, Tracing } from '../platform/tracing/tracing.ts';
-import { type CredentialMask, credentialMaskOf, toAccountIds } from '../upstreams/upstream.ts';
+import { type CredentialMask, credentialMaskOf, toAccountIds, toUpstreamModelName } from '../upstreams/upstream.ts';
 import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
 import type { ResponseConversion } from './conversion/convert.ts';
+import { withoutRefusedReasoning } from './conversion/foreign-parts.ts';
 import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
 import { createEventStream, type EventStream, isBlankText, looksLikeEvents, looksLikeJson } from './event-stream.ts';
 import type { ChatRequest, OutputProfiles } from './request.ts';
@@ -103,6 +104,8 @@ type Phase = 'sent' | 'error' | 'complete' | 'streaming' | 'finished';
 export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   readonly #dependencies: ModelCallDependencies;
   readonly #context: PreparedCall;
+  /** The caller's request, without what an upstream has refused. */
+  #request: ChatRequest;
   #phase: Phase = 'sent';
   #attempt = -1;
   #exchange: UpstreamExchange | undefined;
@@ -136,6 +139,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   constructor(dependencies: ModelCallDependencies, context: PreparedCall) {
     this.#dependencies = dependencies;
     this.#context = context;
+    this.#request = context.request;
     this.#parent = dependencies.tracing.current();
   }
 
@@ -321,8 +325,14 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   #tryNextChannel(): void {
-    const { request, model, clientResponse } = this.#context;
-    const attempt = ++this.#attempt;
+    this.#attempt++;
+    this.#send();
+  }
+
+  /** Sends the request to the channel of this attempt. */
+  #send(): void {
+    const { request, model, clientResponse, firstExchange } = this.#context;
+    const attempt = this.#attempt;
     this.#phase = 'sent';
     this.#control = undefined;
     this.#chunks = [];
@@ -333,7 +343,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     const channel = this.#channel;
     const { outbound, tracing } = this.#dependencies;
     this.#countOn(channel);
-    const exchange = attempt === 0 ? this.#context.firstExchange : this.#prepareAgain(channel);
+    const isFirst = attempt === 0 && this.#request === request;
+    const exchange = isFirst ? firstExchange : this.#prepareAgain(channel);
     if (exchange === undefined) return;
     for (const path of exchange.dropped) clientResponse.addDropped(path);
     this.#exchange = exchange;
@@ -345,14 +356,14 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   /**
-   * Prepares the attempt at the next channel. Undefined if its rules leave an option in the request that its dialect
+   * Prepares another attempt. Undefined if its rules leave an option in the request that its dialect
    * cannot express: the call has then ended.
    */
   #prepareAgain(channel: Channel): UpstreamExchange | undefined {
-    const { request, model, clientResponse } = this.#context;
+    const { model, clientResponse } = this.#context;
     const { timeouts, clock } = this.#dependencies;
     try {
-      return prepareExchange(request, model, channel, { timeouts, id: clientResponse.id, nowMs: clock.now() });
+      return prepareExchange(this.#request, model, channel, { timeouts, id: clientResponse.id, nowMs: clock.now() });
     } catch (error) {
       this.#markFinished();
       this.#refundAndFail(error);
@@ -589,6 +600,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
    */
   #failBeforeFirstByte(refusal: UpstreamFailure, control?: ExchangeControl): void {
     const { clientResponse, candidates } = this.#context;
+    if (this.#sendWithoutReasoning(refusal, control)) return;
     this.#reportFailure(refusal);
     const hasNext = this.#attempt + 1 < Math.min(MAX_ATTEMPTS, candidates.length);
     this.#phase = 'finished';
@@ -599,6 +611,24 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     }
     this.#markFinished();
     this.#refundAndFail(refusal.error);
+  }
+
+  /**
+   * Sends the request again, once, if the upstream refused reasoning of earlier turns that another model generated.
+   * @returns false if it was refused for something else
+   */
+  #sendWithoutReasoning({ message, outcome }: UpstreamFailure, control: ExchangeControl | undefined): boolean {
+    const { clientResponse, model, request } = this.#context;
+    if (this.#request !== request || this.#hasBegun || clientResponse.disconnected) return false;
+    const rest = withoutRefusedReasoning(request, toUpstreamModelName(this.#channel, model), message);
+    if (rest === undefined) return false;
+    this.#phase = 'finished';
+    control?.abort();
+    this.#request = rest.request;
+    for (const path of rest.dropped) clientResponse.addDropped(path);
+    this.#span?.end(outcome);
+    this.#send();
+    return true;
   }
 
   /** Refunds first, so that a caller who queries the balance after the error sees the full amount. */

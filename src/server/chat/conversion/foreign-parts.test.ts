@@ -8,7 +8,7 @@ import {
   RESPONSES_DIALECT,
 } from '../dialects.ts';
 import { parseChatRequest } from '../request.ts';
-import { withoutForeignParts } from './foreign-parts.ts';
+import { withoutForeignParts, withoutRefusedReasoning } from './foreign-parts.ts';
 
 /** What is sent of a body, and the paths that are named. */
 function send(dialect: Dialect, body: object, model: string) {
@@ -158,5 +158,72 @@ describe('parts of other vendors', () => {
     );
     const request = parseChatRequest(ANTHROPIC_MESSAGES_DIALECT, spaced, JSON.parse(spaced.toString()));
     assert.equal(withoutForeignParts(request, 'claude').request, request);
+  });
+});
+
+describe('reasoning that an upstream refuses', () => {
+  const REFUSALS = [
+    'messages.1.content.0: Invalid `signature` in `thinking` block',
+    'messages.9.content.0.thinking: each thinking block must contain non-whitespace thinking',
+    'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.',
+    'Corrupted thought signature.',
+    'Function call is missing a thought_signature in functionCall parts.',
+    'The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed.',
+    "Item with id 'rs_68' not found. Items are not persisted when `store` is set to false.",
+    "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning_content' is unsupported)]",
+    'body.messages.31.assistant.reasoning_content: Extra inputs are not permitted',
+    'Reasoning input is not enabled for this model',
+  ];
+  const OTHERS = [
+    'The `reasoning_content` in the thinking mode must be passed back to the API.',
+    "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
+    'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
+    '`temperature` may only be set to 1 when thinking is enabled.',
+    'messages.1.content.0: unexpected `tool_use_id` found in `tool_result` blocks',
+  ];
+  const refused = (dialect: Dialect, body: object, refusal: string) => {
+    const facts = dialect === GEMINI_DIALECT ? { model: 'm', stream: false } : {};
+    const request = parseChatRequest(dialect, Buffer.from(JSON.stringify(body)), body, facts);
+    const rest = withoutRefusedReasoning(request, 'gemini-3-pro', refusal);
+    return rest && JSON.parse(rest.request.rawBody.toString());
+  };
+  const [refusal = ''] = REFUSALS;
+
+  it('is recognized by the words of known upstreams', () => {
+    const said = { role: 'assistant', content: 'y', reasoning_content: 'hm' };
+    const body = { model: 'm', messages: [user, said, user] };
+    assert.deepEqual(
+      [...REFUSALS, ...OTHERS].filter((each) => refused(CHAT_DIALECT, body, each) !== undefined),
+      REFUSALS,
+    );
+  });
+
+  it('is removed whoever signed it, and only that', () => {
+    const said = { role: 'assistant', content: 'y', name: 'a' };
+    const reasoning = { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] };
+    assert.deepEqual(refused(CHAT_DIALECT, { model: 'm', messages: [user, { ...said, ...reasoning }] }, refusal), {
+      model: 'm',
+      messages: [user, said],
+    });
+    const item = { type: 'reasoning', id: 'rs_1', summary: [] };
+    assert.deepEqual(refused(RESPONSES_DIALECT, { model: 'm', input: [user, item, user] }, refusal), {
+      model: 'm',
+      input: [user, user],
+    });
+    const call = { functionCall: { name: 'read', args: {} } };
+    const turns = (thoughtSignature: string) => [
+      { role: 'user', parts: [{ text: 'x' }] },
+      { role: 'model', parts: [{ ...call, thoughtSignature }] },
+    ];
+    assert.deepEqual(refused(GEMINI_DIALECT, { contents: turns('c2ln') }, refusal), {
+      contents: turns('skip_thought_signature_validator'),
+    });
+    const thoughts = [thought('EqQB'), { type: 'redacted_thinking', data: 'x' }, use];
+    const body = { model: 'claude', max_tokens: 9, messages: [user, { role: 'assistant', content: thoughts }, result] };
+    assert.deepEqual(refused(ANTHROPIC_MESSAGES_DIALECT, { ...body, thinking: { type: 'adaptive' } }, refusal), {
+      ...body,
+      messages: [user, { role: 'assistant', content: [use] }, result],
+    });
+    assert.equal(refused(CHAT_DIALECT, { model: 'm', messages: [user, said] }, refusal), undefined);
   });
 });

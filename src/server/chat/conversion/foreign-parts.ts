@@ -16,8 +16,22 @@ import { isTagged } from './neutral-form.ts';
 
 /** The members of a body to replace; undefined removes one. */
 type Changes = Readonly<Record<string, unknown>>;
+
+interface Target {
+  /** The upstream's name. */
+  readonly model: string;
+  /** The upstream has refused the reasoning of earlier turns, so all of it is removed. */
+  readonly isRefused: boolean;
+}
+
 /** Finds what an upstream of the dialect would refuse; undefined: nothing. */
-type Search = (body: UntrustedObject, model: string, notes: DroppedFields) => Changes | undefined;
+type Search = (body: UntrustedObject, target: Target, notes: DroppedFields) => Changes | undefined;
+
+interface Remainder {
+  readonly request: ChatRequest;
+  /** Paths of what was removed. */
+  readonly dropped: readonly string[];
+}
 
 /**
  * Removes reasoning and citations that our conversion wrote for another vendor's model, and renames its calls: a
@@ -26,16 +40,41 @@ type Search = (body: UntrustedObject, model: string, notes: DroppedFields) => Ch
  *
  * @param model the upstream's name
  */
-export function withoutForeignParts(
-  request: ChatRequest,
-  model: string,
-): { readonly request: ChatRequest; readonly dropped: readonly string[] } {
+export function withoutForeignParts(request: ChatRequest, model: string): Remainder {
+  const isFree = !mayHaveForeignParts(request.dialect, request.rawBody);
+  return (isFree ? undefined : remove(request, { model, isRefused: false })) ?? { request, dropped: [] };
+}
+
+/**
+ * What upstreams say about reasoning of earlier turns that they cannot verify, because another model, account or vendor
+ * generated it, or that they do not take at all.
+ */
+const REFUSALS: readonly RegExp[] = [
+  // Anthropic: "messages.1.content.0: Invalid `signature` in `thinking` block"
+  /\bmessages\.\d+\b.*\bthinking\b/is,
+  // Google: "Corrupted thought signature."
+  /\bthought[ _]?signature\b/i,
+  // OpenAI: "The encrypted content gAAA… could not be verified.", "Item with id 'rs_…' not found."
+  /\bencrypted[ _]content\b|'rs_\w+'/i,
+  // Groq: "property 'reasoning_content' is unsupported"; Mistral: "reasoning_content: Extra inputs are not permitted"
+  /\breasoning(?:_content|_details| input)\b.*(?:unsupported|unknown|unrecognized|unexpected|\bnot (?:supported|permitted|allowed|enabled))/is,
+];
+
+/**
+ * A request without the reasoning of earlier turns, after an upstream has refused it for that: which model or account
+ * generated it cannot be seen.
+ *
+ * @param refusal the message of the upstream
+ * @returns undefined if it was refused for something else, or has no such reasoning
+ */
+export const withoutRefusedReasoning = (request: ChatRequest, model: string, refusal: string): Remainder | undefined =>
+  REFUSALS.some((pattern) => pattern.test(refusal)) ? remove(request, { model, isRefused: true }) : undefined;
+
+function remove(request: ChatRequest, target: Target): Remainder | undefined {
   const { dialect, rawBody, body } = request;
-  const search = SEARCHES.get(dialect);
   const notes = new DroppedFields();
-  const changes =
-    search !== undefined && mayHaveForeignParts(dialect, rawBody) ? search(body, model, notes) : undefined;
-  if (changes === undefined) return { request, dropped: [] };
+  const changes = SEARCHES.get(dialect)?.(body, target, notes);
+  if (changes === undefined) return undefined;
   const bytes = Object.entries(changes).reduce(
     (written, [name, value]) =>
       value === undefined ? removeProperty(written, name) : setProperty(written, name, JSON.stringify(value)),
@@ -72,7 +111,8 @@ const replaceContents = (
     return content.length === 0 ? [] : [{ ...asObject(message), [name]: content }];
   });
 
-function searchMessages(body: UntrustedObject, model: string, notes: DroppedFields): Changes | undefined {
+function searchMessages(body: UntrustedObject, target: Target, notes: DroppedFields): Changes | undefined {
+  const { model, isRefused } = target;
   // Other upstreams of this dialect write reasoning without a signature, and some require it back.
   const isClaude = /claude/i.test(model);
   const messages = replaceContents(body.messages, 'content', (content, index) =>
@@ -80,8 +120,9 @@ function searchMessages(body: UntrustedObject, model: string, notes: DroppedFiel
       const block = asObject(element) ?? {};
       const path = `messages.${index}.content.${place}`;
       const isForeign =
-        (block.type === 'thinking' && (isTagged(block.signature) || (isClaude && isBlank(block.signature)))) ||
-        (block.type === 'redacted_thinking' && isTagged(block.data));
+        (block.type === 'thinking' &&
+          (isRefused || isTagged(block.signature) || (isClaude && isBlank(block.signature)))) ||
+        (block.type === 'redacted_thinking' && (isRefused || isTagged(block.data)));
       if (isForeign) {
         notes.drop(path);
         return [];
@@ -122,8 +163,12 @@ function lacksThinking(messages: readonly unknown[]): boolean {
   return types.includes('tool_use') && !types.includes('thinking') && !types.includes('redacted_thinking');
 }
 
-function searchChat({ messages: given }: UntrustedObject, _: string, notes: DroppedFields): Changes | undefined {
+/** Members of a message with reasoning, in the dialects of OpenAI's imitators. */
+const REASONING_MEMBERS = ['reasoning_content', 'reasoning', 'reasoning_details'];
+
+function searchChat({ messages: given }: UntrustedObject, target: Target, notes: DroppedFields): Changes | undefined {
   const messages = replaceIn(given, (element, index) => {
+    if (target.isRefused) return [withoutMembers(element, REASONING_MEMBERS, `messages.${index}`, notes)];
     const { reasoning_details: details, ...message } = asObject(element) ?? {};
     const own = replaceIn(details, (detail) => {
       const { signature, data } = asObject(detail) ?? {};
@@ -136,10 +181,19 @@ function searchChat({ messages: given }: UntrustedObject, _: string, notes: Drop
   return messages && { messages };
 }
 
-function searchInput({ input: given }: UntrustedObject, _: string, notes: DroppedFields): Changes | undefined {
+/** The element itself if it has none of these members. */
+function withoutMembers(element: unknown, names: readonly string[], path: string, notes: DroppedFields): unknown {
+  const object = asObject(element) ?? {};
+  const found = names.filter((name) => Object.hasOwn(object, name));
+  if (found.length === 0) return element;
+  for (const name of found) notes.drop(`${path}.${name}`);
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !found.includes(name)));
+}
+
+function searchInput({ input: given }: UntrustedObject, target: Target, notes: DroppedFields): Changes | undefined {
   const input = replaceIn(given, (item, index) => {
     const { type, encrypted_content: content } = asObject(item) ?? {};
-    if (type !== 'reasoning' || !isTagged(content)) return [item];
+    if (type !== 'reasoning' || !(target.isRefused || isTagged(content))) return [item];
     notes.drop(`input.${index}`);
     return [];
   });
@@ -148,13 +202,15 @@ function searchInput({ input: given }: UntrustedObject, _: string, notes: Droppe
 
 function searchContents(
   { contents: given }: UntrustedObject,
-  model: string,
+  target: Target,
   notes: DroppedFields,
 ): Changes | undefined {
+  const { model, isRefused } = target;
   const contents = replaceContents(given, 'parts', (parts, index) => {
     const own = replaceIn(parts, (element, place) => {
-      const { thoughtSignature, thought_signature: signature, ...part } = asObject(element) ?? {};
-      if (!isTagged(thoughtSignature) && !isTagged(signature)) return [element];
+      const { thoughtSignature, thought_signature: snakeCase, ...part } = asObject(element) ?? {};
+      const signature = thoughtSignature ?? snakeCase;
+      if (isBlank(signature) || !(isRefused || isTagged(signature))) return [element];
       notes.drop(`contents.${index}.parts.${place}.thoughtSignature`);
       // Our conversion puts a signature that belongs to no part into an empty text.
       return part.text === '' && Object.keys(part).length === 1 ? [] : [part];
