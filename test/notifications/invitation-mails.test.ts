@@ -26,7 +26,7 @@ describe('invitations by e-mail', () => {
       owner.ok<{ id: number; token: string; url: string }>('POST', PATH, { role: 'member', email: ADDRESS });
     const queued = () => service.app.database.kysely.selectFrom('outgoing_mails').selectAll().execute();
 
-    it('wait without a token that whoever reads the database could accept', async () => {
+    it('wait without a token that readers of the database could use', async () => {
       service.sender.refusal = 'temporary';
       const { token, url } = await invite();
       assert.deepEqual(await service.mailsTo(ADDRESS), []);

@@ -292,7 +292,7 @@ export class OrganizationService {
           params: {
             organization: found.name,
             invitation: String(id),
-            // Whoever reads the queue of mails must not be able to accept.
+            // Sealed, because readers of the database must not be able to accept.
             token: vault.seal(token, invitationMailCell(id)),
           },
           expiresAt,

@@ -198,7 +198,7 @@ describe('reasoning that an upstream refuses', () => {
     );
   });
 
-  it('is removed whoever signed it, and only that', () => {
+  it('is removed for every signer, and nothing else is', () => {
     const said = { role: 'assistant', content: 'y', name: 'a' };
     const reasoning = { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] };
     assert.deepEqual(refused(CHAT_DIALECT, { model: 'm', messages: [user, { ...said, ...reasoning }] }, refusal), {
