@@ -87,8 +87,8 @@ forEachDatabase((name, _open, freshUrl) => {
     const person = await service.signUp('newcomer');
     const stream = new NotificationStreamClient(service.url, person, '0.0');
     await announce('for newcomers');
-    await stream.waitFor((s) => s.titles().includes('for newcomers'));
-    assert.deepEqual([stream.titles(), stream.unread()], [['for newcomers'], 1]);
+    await stream.waitFor((s) => s.unread() === 1 && s.titles().length > 0);
+    assert.deepEqual(stream.titles(), ['for newcomers']);
     await stream.stop();
   });
 
