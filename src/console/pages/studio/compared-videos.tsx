@@ -11,13 +11,13 @@ import { type Video, videoQuery } from '../../data/videos.ts';
 import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';
 
-interface CompareStageProps {
+export interface ComparedVideosProps {
   readonly videos: readonly Video[];
   readonly actions: RemixActions;
 }
 
 /** Videos of one prompt side by side, played in sync, each with its cost and duration. */
-export default function ComparedVideos({ videos, actions }: CompareStageProps) {
+export default function ComparedVideos({ videos, actions }: ComparedVideosProps) {
   const { t } = useTranslation('studio');
   const play = useSynchronousPlay();
   const position = t('secondsShort', { seconds: play.time.toFixed(1) });

@@ -3,6 +3,7 @@ import { IconAlertTriangle, IconArrowUp, IconMovie } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
+  type ComponentType,
   type KeyboardEvent,
   lazy,
   memo,
@@ -22,13 +23,13 @@ import { formatLabelled } from '../../data/format-values.ts';
 import { selfQuery } from '../../data/self.ts';
 import { type Video, videoQuery, videosQuery } from '../../data/videos.ts';
 import { NEWEST_VIDEOS_COUNT } from '../../page-start.ts';
+import type { ComparedVideosProps } from './compared-videos.tsx';
 import { CurrentVideo, Prompt, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';
 import { groupBySubmit, type VideoGroup } from './video-groups.ts';
 
 const Ideas = lazy(async () => ({ default: (await import('./ideas.tsx')).Ideas }));
 const Lightbox = lazy(() => import('../../components/lightbox.tsx'));
-const ComparedVideos = lazy(() => import('./compared-videos.tsx'));
 
 interface ResultsProps {
   readonly onStage: readonly Video[];
@@ -92,9 +93,7 @@ export const Results = memo(function Results({ onStage, onShow, actions }: Resul
     <>
       <div id="stage">
         {onStage.length > 1 ? (
-          <Suspense fallback={<Skeleton h={560} radius="lg" />}>
-            <ComparedVideos videos={onStage} actions={actions} />
-          </Suspense>
+          <Comparison videos={onStage} actions={actions} />
         ) : (
           <CurrentVideo key={one.task_id} video={one} actions={actions} />
         )}
@@ -117,6 +116,25 @@ export const Results = memo(function Results({ onStage, onShow, actions }: Resul
     </>
   );
 });
+
+/**
+ * The comparison, in a file of its own. Not by `lazy`, because React renders what waits in a Suspense boundary after the
+ * deferred rows below: two seconds later on a slow phone.
+ */
+function Comparison(props: ComparedVideosProps) {
+  const [loading] = useState(() => import('./compared-videos.tsx'));
+  const [Loaded, setLoaded] = useState<ComponentType<ComparedVideosProps>>();
+  useEffect(() => {
+    loading.then(
+      ({ default: component }) => setLoaded(() => component),
+      (error: unknown) =>
+        setLoaded(() => {
+          throw error;
+        }),
+    );
+  }, [loading]);
+  return Loaded === undefined ? <Skeleton h={560} radius="lg" /> : <Loaded {...props} />;
+}
 
 /** Refetches the balance when a video finishes, because a failure refunds its price. */
 function useFreshBalance(videos: readonly Video[] | undefined): void {
