@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
-import { parsePositiveInteger } from '../argument-parsers.ts';
+import { parsePositiveInteger, readStandardInput } from '../argument-parsers.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
 import { EXIT, InterruptedError, UsageError } from '../errors.ts';
 import {
@@ -110,7 +110,6 @@ Examples:
 async function readPassword(interruptSignal: AbortSignal): Promise<string> {
   if (process.stdin.isTTY === true)
     throw new UsageError('With --stdin, pipe the password in; typed here it would be visible.');
-  const { readStandardInput } = await import('../standard-input.ts');
   return (await readStandardInput(interruptSignal)).replace(/\r?\n$/, '');
 }
 

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger } from '../argument-parsers.ts';
+import { collectValues, parsePositiveInteger, readStandardInput } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -48,17 +48,13 @@ Examples:
         const options = { ...given, model: await requireModel(context, 'chat', given.model) };
         const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
         if (question === undefined && isConversation) return converse(context, options);
-        const text = question === undefined || question === '-' ? await readInput(context) : question;
+        const text =
+          question === undefined || question === '-' ? await readStandardInput(context.interruptSignal) : question;
         if (text.trim() === '') throw new UsageError('There is no question. Give one, or pipe it in.');
         if (options.count === true) return countTokens(context, options, text);
         await askModel(context, options, [...systemMessages(options), await toMessage(text, options.image)]);
       }),
     );
-}
-
-async function readInput({ interruptSignal }: CommandContext): Promise<string> {
-  const { readStandardInput } = await import('../standard-input.ts');
-  return readStandardInput(interruptSignal);
 }
 
 async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ModelOptions, text: string) {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
-import { parseRowId } from '../argument-parsers.ts';
+import { parseRowId, readStandardInput } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
 import {
   dateTime,
@@ -108,7 +108,6 @@ Examples:
 }
 
 async function readText(argument: string, interruptSignal: AbortSignal): Promise<string> {
-  const { readStandardInput } = await import('../standard-input.ts');
   const text = argument === '-' ? await readStandardInput(interruptSignal) : argument;
   if (text.trim() === '') throw new UsageError('There is no text.');
   return text;
