@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-kinds.ts';
-import type { ReceiptInfo, Reelgate, RequestInfo } from '../../sdk/index.ts';
+import type { ReceiptInfo, RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
@@ -93,37 +93,21 @@ export function addReceiptCommand(program: Command, run: RunCommand): void {
       run(command, async ({ reelgate, output }) => {
         // An API key can only read its own calls and videos.
         const receipt = await (usesApiKey() ? reelgate.requests.receiptOfKey(ref) : reelgate.requests.receipt(ref));
-        output.result(receipt, formatReceipt(receipt, await loadReceiptFormat(reelgate)));
+        const [unit, { formatAmount, roundingOf }] = await Promise.all([
+          loadAmountUnit(reelgate),
+          import('../../contract/amounts.ts'),
+        ]);
+        const costs = receipt.lines.map(({ quota }) => quota);
+        const rounding = roundingOf(costs, receipt.charged, unit, 'exact');
+        const credits: CreditFormat = (quota) => formatAmount(quota, unit, 'en', 'exact');
+        output.result(receipt, formatReceipt(receipt, rounding, credits));
       }),
     );
 }
 
-interface ReceiptFormat {
-  readonly credits: CreditFormat;
-  /** What the displayed lines lack to the displayed charge, in quota. */
-  readonly roundingOf: (receipt: ReceiptInfo) => number;
-}
-
-async function loadReceiptFormat(reelgate: Reelgate): Promise<ReceiptFormat> {
-  const [unit, { formatAmount, roundingOf }] = await Promise.all([
-    loadAmountUnit(reelgate),
-    import('../../contract/amounts.ts'),
-  ]);
-  return {
-    credits: (quota) => formatAmount(quota, unit, 'en', 'exact'),
-    roundingOf: ({ lines, charged }) =>
-      roundingOf(
-        lines.map(({ quota }) => quota),
-        charged,
-        unit,
-        'exact',
-      ),
-  };
-}
-
 const amount = (quota: number): string => quota.toLocaleString('en', { maximumFractionDigits: 6 });
 
-function formatReceipt(receipt: ReceiptInfo, { credits, roundingOf }: ReceiptFormat): Rendering {
+function formatReceipt(receipt: ReceiptInfo, rounding: number, credits: CreditFormat): Rendering {
   const head = formatKeyValues({
     Reference: receipt.ref,
     Organization: receipt.organization,
@@ -144,7 +128,6 @@ function formatReceipt(receipt: ReceiptInfo, { credits, roundingOf }: ReceiptFor
     line.multiplier === 1 ? '' : `× ${amount(line.multiplier)}`,
     credits(line.quota),
   ]);
-  const rounding = roundingOf(receipt);
   if (rounding !== 0) lines.push(['rounding', '', '', '', credits(rounding)]);
   return joinTexts([head, formatTable(['ITEM', 'QUANTITY', 'EACH', 'FACTOR', 'COST'], lines)], '\n\n');
 }
