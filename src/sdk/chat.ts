@@ -1,8 +1,8 @@
 import { createParser } from 'eventsource-parser';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { chatCompletions, countMessageTokens } from '../contract/model-calls.ts';
-import { parseErrorResponse, ReelgateError } from './errors.ts';
-import type { Transport } from './transport.ts';
+import { notJsonError, parseErrorResponse, ReelgateError } from './errors.ts';
+import { type Transport, toJson } from './transport.ts';
 
 /**
  * One message in the format of OpenAI's chat completions; content parts are texts, images or other input the model
@@ -216,16 +216,9 @@ async function readJson(response: Response, { signal }: ChatOptions): Promise<ob
   const text = await response.text().catch((error: unknown) => {
     throw signal?.aborted === true ? signal.reason : streamInterruptedError(error);
   });
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch {
-    // Thrown below, as for any other text that is not an object.
-  }
-  throw new ReelgateError('The service did not respond with JSON. Is the URL right?', {
-    status: response.status,
-    code: 'not_json',
-  });
+  const value = toJson(text);
+  if (typeof value !== 'object' || value === null) throw notJsonError(response.status);
+  return value;
 }
 
 /**

@@ -77,10 +77,14 @@ export class ReelgateError extends Error {
   }
 }
 
+/** @internal The error for the page of a proxy in place of a response. */
+export const notJsonError = (status: number): ReelgateError =>
+  new ReelgateError('The service did not respond with JSON. Is the URL right?', { status, code: 'not_json' });
+
 /**
  * @internal
- * Whether an error says nothing about what was asked for: no response, a rate limit, a failing service, or a proxy's
- * page in its place. A wait continues after it.
+ * Whether an error leaves the state of the requested object unknown: no response, a rate limit, a failing service, or
+ * the page of a proxy. Methods that wait keep polling after such an error.
  */
 export const isOutage = (error: ReelgateError): boolean =>
   error.isTransient || error.status >= 500 || error.code === 'not_json';

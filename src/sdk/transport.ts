@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { type Endpoint, type EndpointPart, isModelPolicy } from '../contract/endpoint.ts';
 import { ORGANIZATION_HEADER } from '../contract/organization-roles.ts';
-import { parseErrorResponse, ReelgateError } from './errors.ts';
+import { notJsonError, parseErrorResponse, ReelgateError } from './errors.ts';
 
 /** Credentials of a request; with the browser's session cookie only `userId` is needed. */
 export interface Credentials {
@@ -123,11 +123,7 @@ export class Transport {
     const body = toJson(text);
     const failure = parseErrorResponse(response.status, response.headers, body);
     if (failure !== undefined) throw failure;
-    if (body === undefined)
-      throw new ReelgateError('The service did not respond with JSON. Is the URL right?', {
-        status: response.status,
-        code: 'not_json',
-      });
+    if (body === undefined) throw notJsonError(response.status);
     return body as EndpointPart<E, 'response'>;
   }
 
@@ -239,7 +235,8 @@ function toQuery(query: unknown): string {
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`;
 }
 
-function toJson(text: string): unknown {
+/** @internal Undefined for a text that is not JSON. */
+export function toJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
