@@ -10,7 +10,7 @@ import {
 import { parseChatRequest } from '../request.ts';
 import { withoutForeignParts, withoutRefusedReasoning } from './foreign-parts.ts';
 
-/** What is sent of a body, and the paths that are named. */
+/** The body that is sent, and the paths of its dropped parts. */
 function send(dialect: Dialect, body: object, model: string) {
   const bytes = Buffer.from(JSON.stringify(body));
   const { request, dropped } = withoutForeignParts(

@@ -29,7 +29,7 @@ type Search = (body: UntrustedObject, target: Target, notes: DroppedFields) => C
 
 interface Remainder {
   readonly request: ChatRequest;
-  /** Paths of what was removed. */
+  /** Paths of the removed parts. */
   readonly dropped: readonly string[];
 }
 
@@ -40,10 +40,8 @@ interface Remainder {
  *
  * @param model the upstream's name
  */
-export function withoutForeignParts(request: ChatRequest, model: string): Remainder {
-  const isFree = !mayHaveForeignParts(request.dialect, request.rawBody);
-  return (isFree ? undefined : remove(request, { model, isRefused: false })) ?? { request, dropped: [] };
-}
+export const withoutForeignParts = (request: ChatRequest, model: string): Remainder =>
+  remove(request, { model, isRefused: false }) ?? { request, dropped: [] };
 
 /**
  * What upstreams say about reasoning of earlier turns that they cannot verify, because another model, account or vendor
@@ -83,19 +81,14 @@ function remove(request: ChatRequest, target: Target): Remainder | undefined {
   return { request: { ...request, rawBody: bytes, body: { ...body, ...changes } }, dropped: notes.dropped };
 }
 
-/** Most requests are excluded by this search of their bytes. */
-const mayHaveForeignParts = (dialect: Dialect, bytes: Buffer): boolean =>
-  bytes.includes('reelgate-') ||
-  (dialect === ANTHROPIC_MESSAGES_DIALECT &&
-    ['encrypted_index', '"signature"', '"tool_use"'].some((word) => bytes.includes(word)));
-
 /** Replaces the elements of a list that `replace` returns another value for; undefined if it does so for none. */
 function replaceIn(
   list: unknown,
   replace: (element: unknown, index: number) => readonly unknown[],
 ): unknown[] | undefined {
-  const replaced = listOf(list).map(replace);
-  const isSame = replaced.every((elements, index) => elements.length === 1 && elements[0] === listOf(list)[index]);
+  const elements = listOf(list);
+  const replaced = elements.map(replace);
+  const isSame = replaced.every((each, index) => each.length === 1 && each[0] === elements[index]);
   return isSame ? undefined : replaced.flat();
 }
 
