@@ -513,18 +513,20 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
     if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
     // The plugin parses a part declared as JSON without the limits of a JSON body.
     if (!isWithinBounds(part.value, MAX_DEPTH, MAX_VALUES)) throw new AppError('invalid_json');
-    if (!hasWellFormedText(part.value) || isReplacedText(part.value)) throw new AppError('invalid_text');
+    assertText(part.value);
     setField(fields, part.fieldname, part.value);
   }
   return { fields: { ...fields }, files };
 }
 
 /**
- * Whether a text part was not UTF-8, as from a terminal with another code page: the parser replaces what it cannot
- * decode, and a prompt of replacements would be charged. In JSON such bytes are refused too.
+ * Refuses text parts that cannot be stored, or that were not UTF-8, as from a terminal with another code page: the parser
+ * replaces bytes it cannot decode, and a garbled prompt would be charged. JSON bodies are checked before decoding.
  */
-const isReplacedText = (value: unknown): boolean =>
-  (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).includes('\ufffd');
+function assertText(value: unknown): void {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  if (!hasWellFormedText(value) || text.includes('\ufffd')) throw new AppError('invalid_text');
+}
 
 /** The file part of an upload while it arrives. */
 export interface IncomingFile {
@@ -555,7 +557,7 @@ export async function readUpload<T>(
     for await (const part of request.parts({ limits: UPLOAD_LIMITS })) {
       if (part.type === 'field') {
         if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 KiB per field' } });
-        if (!hasWellFormedText(part.value) || isReplacedText(part.value)) throw new AppError('invalid_text');
+        assertText(part.value);
         setField(fields, part.fieldname, part.value);
         continue;
       }
