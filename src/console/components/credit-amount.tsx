@@ -53,7 +53,7 @@ export function useFormatPrice(): (quota: number) => string {
   return (quota) => formatAmount(quota, unit, currentLanguage(), 'exact');
 }
 
-/** What the displayed amounts of a charge lack to its displayed total, in quota. */
+/** Difference between the displayed total of a charge and the sum of its displayed lines, in quota. */
 export function useRounding(lines: readonly { readonly quota: number }[], total: number, precision?: 'exact'): number {
   const unit = useAmountUnit();
   return roundingOf(

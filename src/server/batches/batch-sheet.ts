@@ -47,7 +47,7 @@ const HEADER_LENGTH = 16_384;
  * @throws AppError `invalid_request` for a sheet whose columns cannot be understood
  */
 function parseSheet(csv: string): ParsedSheet {
-  // What is not UTF-8 was replaced where the file was read, and its prompts would be generated as gibberish.
+  // Decoding has replaced bytes that are not UTF-8; videos of such prompts would be garbled, and charged.
   if (csv.includes('\ufffd'))
     throw invalidRequest('csv was not saved as UTF-8: in Excel, choose the type "CSV UTF-8".', 'csv');
   const text = csv.replace(/^\ufeff/, '');

@@ -255,7 +255,7 @@ interface PeriodicWriterOptions<V> {
 /**
  * Collects the newest value of each id and stores the batch every ten seconds, so that no request waits for a write
  * that is only displayed to users (when a key was last used). A failed write is repeated before the next one. A crash
- * loses at most what was not written yet.
+ * loses only values that have not been written yet.
  */
 export class PeriodicWriter<V> {
   readonly #options: PeriodicWriterOptions<V>;

@@ -90,7 +90,7 @@ export async function restoreSqlite(file: string, path: string, clear: () => voi
   });
 }
 
-/** Creates `file.part`, readable only by its owner, and removes what is left of it after an error or at an early exit. */
+/** Creates `file.part`, which only its owner can read, and deletes it if the work fails or the process exits early. */
 async function withDraft(file: string, work: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${file}.part`;
   const remove = (): void => {
