@@ -1,5 +1,5 @@
 import { readOrganization, readUserId } from './data/browser-storage.ts';
-import { embeddedStatus, isPlayedAtOnce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
+import { embeddedStatus, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
 import { LOCALES, preferredLanguage } from './strings/preferred-language.ts';
 
 /**
@@ -11,13 +11,13 @@ declare global {
   var firstResponses: Map<string, Promise<Response>> | undefined;
 }
 
-/** Set by the build (vite-plugins.ts): the studio's script, and its texts by language. */
-declare const STUDIO_SCRIPT: string;
+/** Set by the build (vite-plugins.ts): the studio's scripts, and its texts by language. */
+declare const STUDIO_SCRIPTS: readonly string[];
 declare const STUDIO_TEXTS: Readonly<Record<string, string>>;
 
 function begin(userId: number, userHeader: string): void {
   const language = preferredLanguage();
-  for (const href of [STUDIO_SCRIPT, STUDIO_TEXTS[language]])
+  for (const href of [...STUDIO_SCRIPTS, STUDIO_TEXTS[language]])
     document.head.append(
       Object.assign(document.createElement('link'), { rel: 'modulepreload', crossOrigin: '', href }),
     );
@@ -30,21 +30,12 @@ function begin(userId: number, userHeader: string): void {
     [userHeader]: String(userId),
   };
   if (organization !== undefined) Object.assign(headers, { 'x-organization': organization });
-  const ask = (path: string): Promise<Response> => {
+  for (const path of ['/api/user/self', '/api/models', `/api/videos?page=1&page_size=${NEWEST_VIDEOS_COUNT}`]) {
     const response = fetch(path, { headers });
     // Avoids an unhandled rejection; the consumer of the response handles the failure.
     response.catch(() => {});
     responses.set(path, response);
-    return response;
-  };
-  void ask('/api/user/self');
-  void ask('/api/models');
-  ask(`/api/videos?page=1&page_size=${NEWEST_VIDEOS_COUNT}`)
-    .then((response) => response.clone().json())
-    .then(({ data: [newest] }: { readonly data: readonly { readonly task_id: string; readonly status: string }[] }) => {
-      if (isPlayedAtOnce(newest)) void ask(`/api/videos/${newest.task_id}`);
-    })
-    .catch(() => {});
+  }
 }
 
 const userId = readUserId();

@@ -11,9 +11,9 @@ import { ToastProvider } from './components/toasts.tsx';
 import { queryClient } from './data/api-client.ts';
 import { readUserId } from './data/browser-storage.ts';
 import { selfQuery, usableModelsQuery } from './data/self.ts';
-import { videoQuery, videosQuery } from './data/videos.ts';
+import { videosQuery } from './data/videos.ts';
 import { resolveCssVariables, theme } from './mantine-theme.ts';
-import { cspNonce, isPlayedAtOnce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
+import { cspNonce, NEWEST_VIDEOS_COUNT, startsAtStudio } from './page-start.ts';
 import { router } from './router.tsx';
 import { initLanguage, translateValidationMessages } from './strings/language.ts';
 import type { Namespace } from './strings/namespaces.ts';
@@ -51,18 +51,12 @@ function preloadStudio(): { readonly texts: readonly Namespace[]; readonly data:
   const data = Promise.all([
     queryClient.prefetchQuery(selfQuery),
     queryClient.prefetchQuery(usableModelsQuery),
-    preloadNewestVideo(),
-  ]);
+    queryClient.prefetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT)),
+  ]).then(() => {
+    // Drops unused early responses, which would be stale by the time a query needed them.
+    globalThis.firstResponses = undefined;
+  });
   return { texts: ['studio'], data };
-}
-
-/** Prefetches the newest videos, and the playback data of the newest unless the URL names another one. */
-async function preloadNewestVideo(): Promise<void> {
-  const list = await queryClient.fetchQuery(videosQuery(1, NEWEST_VIDEOS_COUNT)).catch(() => undefined);
-  const newest = list?.data[0];
-  if (isPlayedAtOnce(newest)) await queryClient.prefetchQuery(videoQuery(newest.task_id));
-  // Drops unused early responses, which would be stale by the time a query needed them.
-  globalThis.firstResponses = undefined;
 }
 
 /** Longest wait for the page before the frame is rendered without it. */

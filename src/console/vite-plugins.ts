@@ -192,16 +192,22 @@ export function addFirstRequests(): Plugin {
     generateBundle: {
       order: 'post',
       async handler(_, bundle) {
-        const find = (pattern: RegExp): string => {
-          const name = Object.keys(bundle).find((each) => pattern.test(each));
-          if (name === undefined) throw new Error(`no file ${pattern} was built`);
-          return `/${name}`;
+        const chunks = Object.values(bundle).filter((file) => file.type === 'chunk');
+        const find = (name: string) => {
+          const found = chunks.find((chunk) => chunk.name === name);
+          if (found === undefined) throw new Error(`no script ${name} was built`);
+          return found;
         };
+        const studio = find('studio-page');
+        const loaded = chunks
+          .filter(({ isEntry }) => isEntry)
+          .flatMap(({ fileName, imports }) => [fileName, ...imports]);
+        const studioScripts = [studio.fileName, ...studio.imports].filter((fileName) => !loaded.includes(fileName));
         const source = await bundleAlone({
-          STUDIO_SCRIPT: find(/^assets\/studio-page-[^/]*\.js$/),
+          STUDIO_SCRIPTS: studioScripts.map((fileName) => `/${fileName}`),
           STUDIO_TEXTS: {
-            en: find(/^assets\/first-texts-en-[^/]*\.js$/),
-            'zh-cn': find(/^assets\/first-texts-zh-cn-[^/]*\.js$/),
+            en: `/${find('first-texts-en').fileName}`,
+            'zh-cn': `/${find('first-texts-zh-cn').fileName}`,
           },
         });
         const fileName = `assets/first-requests-${createHash('sha256').update(source).digest('base64url').slice(0, 8)}.js`;

@@ -40,8 +40,7 @@ function isOfStudio(id: string, graph: ModuleGraph): boolean {
     for (const [name] of (code ?? '').matchAll(/\bIcon[A-Z]\w*/g)) studioIcons.add(name);
     for (const imported of [...importedIds]) add(imported);
   };
-  // A comparison loads after the page, but is on the first screen too.
-  for (const file of ['studio-page.tsx', 'compared-videos.tsx']) add(join(import.meta.dirname, 'pages/studio', file));
+  add(join(import.meta.dirname, 'pages/studio/studio-page.tsx'));
   return studioFiles.has(id) || STUDIO_CONTROLS.test(id) || studioIcons.has(/(\w+)\.mjs$/.exec(id)?.[1] ?? '');
 }
 

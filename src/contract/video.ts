@@ -194,6 +194,7 @@ const Relative = Type.Object({
 });
 const ListedVideo = Type.Object({
   ...VideoRow.properties,
+  play_url: Type.String({ description: 'A short-lived URL for playing in a browser; empty before completion.' }),
   source: Type.Union([Relative, Type.Null()], {
     description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
   }),
@@ -213,8 +214,6 @@ const VideoDetail = Type.Object({
   start_time: Type.Integer(),
   /** Whether the quota was refunded. */
   refunded: Type.Boolean(),
-  /** A short-lived URL for playing in a browser; empty before completion. */
-  play_url: Type.String(),
   stored: Type.Boolean({ description: 'A copy of the file is kept here.' }),
   stored_until: Type.Integer({ description: 'When that copy is removed, Unix seconds; 0: never, or there is none.' }),
   provenance: Type.Union([Provenance, Type.Null()], {

@@ -185,6 +185,7 @@ describe('ownership of videos', () => {
           'finish_time',
           'imported',
           'model',
+          'play_url',
           'poster_url',
           'progress',
           'prompt',

@@ -1,9 +1,8 @@
-import { ActionIcon, Group, Loader, Text } from '@mantine/core';
+import { ActionIcon, Group, Text } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight, IconX } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, type TouchEvent, useLayoutEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type Video, videoQuery } from '../data/videos.ts';
+import type { Video } from '../data/videos.ts';
 import { acceptsMotion, useStablePlaybackSource } from './video-player.tsx';
 
 interface LightboxProps {
@@ -102,10 +101,8 @@ export default function Lightbox({ videos, start, onClose, actions }: LightboxPr
 
 function LightboxVideo({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
-  const { data, error } = useQuery(videoQuery(video.task_id));
-  const { src, renew } = useStablePlaybackSource(data?.play_url ?? '');
-  if (error !== null || data?.play_url === '') return <Text c="dimmed">{t('noFile')}</Text>;
-  if (data === undefined) return <Loader />;
+  const { src, renew } = useStablePlaybackSource(video.play_url);
+  if (video.play_url === '') return <Text c="dimmed">{t('noFile')}</Text>;
   return (
     <video
       src={src}

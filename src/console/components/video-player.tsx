@@ -1,10 +1,9 @@
 import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { uploadPoster, type Video, videoQuery } from '../data/videos.ts';
+import { uploadPoster, type Video } from '../data/videos.ts';
 
 interface VideoPlayerProps {
   /** A path of this service, valid for a few minutes. */
@@ -146,7 +145,7 @@ export function useStablePlaybackSource(link: string): {
 export const acceptsMotion = (): boolean => !matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 interface HoverClipProps {
-  readonly video: Pick<Video, 'task_id' | 'poster_url'>;
+  readonly video: Pick<Video, 'task_id' | 'poster_url' | 'play_url'>;
   /** Shown while there is no picture. */
   readonly fallback: ReactNode;
 }
@@ -158,8 +157,6 @@ interface HoverClipProps {
 export function HoverClip({ video, fallback }: HoverClipProps) {
   const [isPlaying, setPlaying] = useState(false);
   const [hasFailed, setFailed] = useState(false);
-  const detail = useQuery({ ...videoQuery(video.task_id), enabled: isPlaying });
-  const link = detail.data?.play_url ?? '';
   return (
     <span
       className="clip"
@@ -171,19 +168,21 @@ export function HoverClip({ video, fallback }: HoverClipProps) {
       ) : (
         <img src={video.poster_url} alt="" loading="lazy" onError={() => setFailed(true)} />
       )}
-      {isPlaying && link !== '' ? <video src={link} muted loop playsInline autoPlay aria-hidden /> : null}
+      {isPlaying && video.play_url !== '' ? (
+        <video src={video.play_url} muted loop playsInline autoPlay aria-hidden />
+      ) : null}
     </span>
   );
 }
 
 /** The first frame of a video, requested once it is in view, and uploaded as its poster. */
-function FirstFrame({ video: { task_id: id }, fallback }: HoverClipProps) {
+function FirstFrame({ video: { task_id: id, play_url: link }, fallback }: HoverClipProps) {
   const { ref, inViewport } = useInViewport<HTMLSpanElement>();
-  const { data } = useQuery({ ...videoQuery(id), enabled: inViewport });
-  const link = data?.play_url ?? '';
+  const [isWanted, setWanted] = useState(false);
+  if (inViewport && !isWanted) setWanted(true);
   return (
     <span ref={ref} className="clip">
-      {link === '' ? (
+      {!isWanted || link === '' ? (
         fallback
       ) : (
         // At 0 some browsers show no frame before playback starts.

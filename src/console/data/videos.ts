@@ -24,7 +24,7 @@ export type QueuedVideo = Pick<Video, 'task_id' | 'quota'> & { readonly queue: N
 
 /** Whether a video waits for a slot of its key, account or channel. */
 export const isQueued = <V extends Video>(video: V): video is V & QueuedVideo => video.queue !== undefined;
-/** A video with its playback URL. */
+/** A video with all its details. */
 export type VideoDetail = EndpointPart<typeof getOwnVideo, 'response'>['data'];
 /** Price of a request, and how many such videos the account can pay for. */
 export type VideoQuote = EndpointPart<typeof quoteVideo, 'response'>['data'];
@@ -47,6 +47,9 @@ export interface VideoFilter {
 /** Polling interval of unfinished videos; short, because the list is cheap for the service. */
 const POLL_INTERVAL_MS = 2_000;
 
+/** Interval at which playback URLs are renewed; they are valid for ten minutes. */
+const RENEW_INTERVAL_MS = 8 * 60_000;
+
 /** One page of the user's videos, newest first; polled while any is unfinished. */
 export const videosQuery = (page: number, pageSize: number, filter: VideoFilter = {}) =>
   queryOptions({
@@ -58,17 +61,17 @@ export const videosQuery = (page: number, pageSize: number, filter: VideoFilter 
         { signal },
       ),
     refetchInterval: ({ state }) =>
-      state.data?.data.some(({ status }) => !isTerminal(status)) ? POLL_INTERVAL_MS : false,
+      state.data?.data.some(({ status }) => !isTerminal(status)) ? POLL_INTERVAL_MS : RENEW_INTERVAL_MS,
   });
 
-/** One video with its playback URL, which is valid for ten minutes and refetched earlier. */
+/** One video with its details. */
 export const videoQuery = (id: string) =>
   queryOptions({
     queryKey: ['videos', 'one', id],
     queryFn: async ({ signal }) => (await callApi(getOwnVideo, { params: { task_id: id } }, { signal })).data,
     staleTime: 4 * 60_000,
     refetchInterval: ({ state }) =>
-      state.data !== undefined && !isTerminal(state.data.status) ? POLL_INTERVAL_MS : 8 * 60_000,
+      state.data !== undefined && !isTerminal(state.data.status) ? POLL_INTERVAL_MS : RENEW_INTERVAL_MS,
   });
 
 /** Usual generation time by model; models with few finished videos are missing. */

@@ -347,7 +347,7 @@ export function addOwnerVideoRoutes(
   { store, reader, playLinks, artifacts, queue, credentialWatch, findAuthors, vendors, clock }: OwnerRouteDependencies,
 ): void {
   const linkTo = (task: Task, caller: AccountCaller): string =>
-    playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now());
+    task.status === 'SUCCESS' ? playLinks.create(task.public_id, credentialWatch.referenceOf(caller), clock.now()) : '';
   /** Links to the posters of those tasks that have one. */
   const findPosters = async (tasks: readonly Task[], caller: AccountCaller) => {
     const finished = tasks.filter(({ status }) => status === 'SUCCESS');
@@ -381,6 +381,7 @@ export function addOwnerVideoRoutes(
       rows.map((task) => ({
         ...toVideoRow(hidePrompt(task, caller), posterOf(task)),
         ...submitterOf(task),
+        play_url: linkTo(task, caller),
         source: sourceOf(task),
       })),
       page,
@@ -405,7 +406,7 @@ export function addOwnerVideoRoutes(
       ...submitterOf(task),
       start_time: toSeconds(task.start_time),
       refunded: task.status === 'FAILURE' && !isImportedEndedTask(task),
-      play_url: task.status === 'SUCCESS' ? linkTo(task, caller) : '',
+      play_url: linkTo(task, caller),
       stored: expiry !== undefined,
       stored_until: toSeconds(expiry ?? 0),
       provenance: provenance ?? null,

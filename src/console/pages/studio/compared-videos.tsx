@@ -1,23 +1,22 @@
 import { ActionIcon, AspectRatio, Group, Paper, Stack, Text } from '@mantine/core';
 import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { type CSSProperties, useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { acceptsMotion, useStablePlaybackSource } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-values.ts';
-import { type Video, videoQuery } from '../../data/videos.ts';
+import type { Video } from '../../data/videos.ts';
 import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';
 
-export interface ComparedVideosProps {
+interface ComparedVideosProps {
   readonly videos: readonly Video[];
   readonly actions: RemixActions;
 }
 
 /** Videos of one prompt side by side, played in sync, each with its cost and duration. */
-export default function ComparedVideos({ videos, actions }: ComparedVideosProps) {
+export function ComparedVideos({ videos, actions }: ComparedVideosProps) {
   const { t } = useTranslation('studio');
   const play = useSynchronousPlay();
   const position = t('secondsShort', { seconds: play.time.toFixed(1) });
@@ -77,29 +76,16 @@ export default function ComparedVideos({ videos, actions }: ComparedVideosProps)
 }
 
 function ComparedPlayer({ video, play }: { readonly video: Video; readonly play: SynchronousPlay }) {
-  const detail = useQuery(videoQuery(video.task_id));
   return (
     <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 'var(--rg-radius-md)', overflow: 'hidden' }}>
-      {detail.data === undefined || detail.data.play_url === '' ? (
-        <div />
-      ) : (
-        <MutedVideo video={video} link={detail.data.play_url} play={play} />
-      )}
+      {video.play_url === '' ? <div /> : <MutedVideo video={video} play={play} />}
     </AspectRatio>
   );
 }
 
-function MutedVideo({
-  video,
-  link,
-  play,
-}: {
-  readonly video: Video;
-  readonly link: string;
-  readonly play: SynchronousPlay;
-}) {
+function MutedVideo({ video, play }: { readonly video: Video; readonly play: SynchronousPlay }) {
   const { onFrame } = firstFrameUpload(video);
-  const { path, src, renew } = useStablePlaybackSource(link);
+  const { path, src, renew } = useStablePlaybackSource(video.play_url);
   return (
     <video
       key={path}

@@ -1,4 +1,4 @@
-import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Skeleton, Text } from '@mantine/core';
+import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Text } from '@mantine/core';
 import {
   IconArrowBackUp,
   IconArrowsShuffle,
@@ -94,22 +94,13 @@ export function VideoFacts({ video, quiet = false }: { readonly video: Video; re
 
 function StagePlayer({ video }: { readonly video: Video }) {
   const { t } = useTranslation('studio');
-  const detail = useQuery(videoQuery(video.task_id));
-  if (detail.data === undefined)
-    return (
-      <AspectRatio ratio={16 / 9}>
-        <Skeleton radius="md" visible={detail.isLoading} />
-      </AspectRatio>
-    );
-  if (detail.data.play_url === '')
+  if (video.play_url === '')
     return (
       <AspectRatio ratio={16 / 9}>
         <Center c="dimmed">{t('noFile')}</Center>
       </AspectRatio>
     );
-  return (
-    <VideoPlayer src={detail.data.play_url} title={video.prompt} frameControls ambient {...firstFrameUpload(video)} />
-  );
+  return <VideoPlayer src={video.play_url} title={video.prompt} frameControls ambient {...firstFrameUpload(video)} />;
 }
 
 /** Uploads the first frame shown as the poster of a video without one. */

@@ -3,7 +3,6 @@ import { IconAlertTriangle, IconArrowUp, IconMovie } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
-  type ComponentType,
   type KeyboardEvent,
   lazy,
   memo,
@@ -18,12 +17,12 @@ import {
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { acceptsMotion, HoverClip } from '../../components/video-player.tsx';
+import { acceptsMotion, HoverClip, useStablePlaybackSource } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-values.ts';
 import { selfQuery } from '../../data/self.ts';
-import { type Video, videoQuery, videosQuery } from '../../data/videos.ts';
+import { type Video, videosQuery } from '../../data/videos.ts';
 import { NEWEST_VIDEOS_COUNT } from '../../page-start.ts';
-import type { ComparedVideosProps } from './compared-videos.tsx';
+import { ComparedVideos } from './compared-videos.tsx';
 import { CurrentVideo, Prompt, RemixButtons, VideoFacts } from './current-video.tsx';
 import type { RemixActions } from './remix-actions.ts';
 import { groupBySubmit, type VideoGroup } from './video-groups.ts';
@@ -93,7 +92,7 @@ export const Results = memo(function Results({ onStage, onShow, actions }: Resul
     <>
       <div id="stage">
         {onStage.length > 1 ? (
-          <Comparison videos={onStage} actions={actions} />
+          <ComparedVideos videos={onStage} actions={actions} />
         ) : (
           <CurrentVideo key={one.task_id} video={one} actions={actions} />
         )}
@@ -116,25 +115,6 @@ export const Results = memo(function Results({ onStage, onShow, actions }: Resul
     </>
   );
 });
-
-/**
- * The comparison, in a file of its own. Not by `lazy`, because React renders what waits in a Suspense boundary after the
- * deferred rows below: two seconds later on a slow phone.
- */
-function Comparison(props: ComparedVideosProps) {
-  const [loading] = useState(() => import('./compared-videos.tsx'));
-  const [Loaded, setLoaded] = useState<ComponentType<ComparedVideosProps>>();
-  useEffect(() => {
-    loading.then(
-      ({ default: component }) => setLoaded(() => component),
-      (error: unknown) =>
-        setLoaded(() => {
-          throw error;
-        }),
-    );
-  }, [loading]);
-  return Loaded === undefined ? <Skeleton h={560} radius="lg" /> : <Loaded {...props} />;
-}
 
 /** Refetches the balance when a video finishes, because a failure refunds its price. */
 function useFreshBalance(videos: readonly Video[] | undefined): void {
@@ -295,12 +275,9 @@ export function MiniPlayer({ video }: { readonly video: Video | undefined }) {
 }
 
 function MiniClip({ video }: { readonly video: Video }) {
-  const { data } = useQuery(videoQuery(video.task_id));
-  const link = data?.play_url ?? '';
-  if (link === '') return <IconMovie size={20} />;
-  return (
-    <video src={`${link}#t=0.05`} muted loop playsInline autoPlay={acceptsMotion()} preload="metadata" aria-hidden />
-  );
+  const { src } = useStablePlaybackSource(video.play_url);
+  if (video.play_url === '') return <IconMovie size={20} />;
+  return <video src={src} muted loop playsInline autoPlay={acceptsMotion()} preload="metadata" aria-hidden />;
 }
 
 /** Whether a good part of the stage is in the window. @param key changes with the content of the stage */
