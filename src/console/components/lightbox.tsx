@@ -100,9 +100,7 @@ export default function Lightbox({ videos, start, onClose, actions }: LightboxPr
 }
 
 function LightboxVideo({ video }: { readonly video: Video }) {
-  const { t } = useTranslation('studio');
   const { src, renew } = useStablePlaybackSource(video.play_url);
-  if (video.play_url === '') return <Text c="dimmed">{t('noFile')}</Text>;
   return (
     <video
       src={src}

@@ -145,6 +145,7 @@ export function useStablePlaybackSource(link: string): {
 export const acceptsMotion = (): boolean => !matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 interface HoverClipProps {
+  /** A finished video. */
   readonly video: Pick<Video, 'task_id' | 'poster_url' | 'play_url'>;
   /** Shown while there is no picture. */
   readonly fallback: ReactNode;
@@ -168,9 +169,7 @@ export function HoverClip({ video, fallback }: HoverClipProps) {
       ) : (
         <img src={video.poster_url} alt="" loading="lazy" onError={() => setFailed(true)} />
       )}
-      {isPlaying && video.play_url !== '' ? (
-        <video src={video.play_url} muted loop playsInline autoPlay aria-hidden />
-      ) : null}
+      {isPlaying ? <video src={video.play_url} muted loop playsInline autoPlay aria-hidden /> : null}
     </span>
   );
 }
@@ -182,7 +181,7 @@ function FirstFrame({ video: { task_id: id, play_url: link }, fallback }: HoverC
   if (inViewport && !isWanted) setWanted(true);
   return (
     <span ref={ref} className="clip">
-      {!isWanted || link === '' ? (
+      {!isWanted ? (
         fallback
       ) : (
         // At 0 some browsers show no frame before playback starts.

@@ -128,8 +128,6 @@ const DELAY_BETWEEN_FILES_MS = 400;
 /** Downloads a video in the browser. The URL is requested on click, because it is valid for a few minutes only. */
 export async function downloadVideo(queries: QueryClient, id: string): Promise<void> {
   const { play_url: address, prompt } = await queries.fetchQuery(videoQuery(id));
-  // An empty URL: neither the vendor nor this service still stores the file.
-  if (address === '') return;
   const link = document.createElement('a');
   // The service adds the extension of the file's media type.
   link.href = `${address}&${new URLSearchParams({ name: videoFileName(prompt, id) })}`;

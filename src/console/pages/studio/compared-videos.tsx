@@ -76,29 +76,23 @@ export function ComparedVideos({ videos, actions }: ComparedVideosProps) {
 }
 
 function ComparedPlayer({ video, play }: { readonly video: Video; readonly play: SynchronousPlay }) {
-  return (
-    <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 'var(--rg-radius-md)', overflow: 'hidden' }}>
-      {video.play_url === '' ? <div /> : <MutedVideo video={video} play={play} />}
-    </AspectRatio>
-  );
-}
-
-function MutedVideo({ video, play }: { readonly video: Video; readonly play: SynchronousPlay }) {
   const { onFrame } = firstFrameUpload(video);
   const { path, src, renew } = useStablePlaybackSource(video.play_url);
   return (
-    <video
-      key={path}
-      ref={play.register}
-      src={src}
-      aria-label={formatLabelled(video.model, video.prompt)}
-      muted
-      playsInline
-      preload="auto"
-      onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
-      onError={({ currentTarget }) => void renew(currentTarget)}
-      style={{ display: 'block', objectFit: 'contain' }}
-    />
+    <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 'var(--rg-radius-md)', overflow: 'hidden' }}>
+      <video
+        key={path}
+        ref={play.register}
+        src={src}
+        aria-label={formatLabelled(video.model, video.prompt)}
+        muted
+        playsInline
+        preload="auto"
+        onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
+        onError={({ currentTarget }) => void renew(currentTarget)}
+        style={{ display: 'block', objectFit: 'contain' }}
+      />
+    </AspectRatio>
   );
 }
 

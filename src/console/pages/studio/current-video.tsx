@@ -1,4 +1,4 @@
-import { ActionIcon, AspectRatio, Button, Center, Group, Paper, Text } from '@mantine/core';
+import { ActionIcon, Button, Group, Paper, Text } from '@mantine/core';
 import {
   IconArrowBackUp,
   IconArrowsShuffle,
@@ -42,7 +42,11 @@ export function CurrentVideo({ video, actions }: { readonly video: Video; readon
     >
       {video.status === 'FAILURE' ? null : (
         <div className="stage-media">
-          {video.status === 'SUCCESS' ? <StagePlayer video={video} /> : <TaskProgress video={video} />}
+          {video.status === 'SUCCESS' ? (
+            <VideoPlayer src={video.play_url} title={video.prompt} frameControls ambient {...firstFrameUpload(video)} />
+          ) : (
+            <TaskProgress video={video} />
+          )}
         </div>
       )}
       <div className="stage-info">
@@ -90,17 +94,6 @@ export function VideoFacts({ video, quiet = false }: { readonly video: Video; re
       <RelativeTime at={video.submit_time} />
     </Group>
   );
-}
-
-function StagePlayer({ video }: { readonly video: Video }) {
-  const { t } = useTranslation('studio');
-  if (video.play_url === '')
-    return (
-      <AspectRatio ratio={16 / 9}>
-        <Center c="dimmed">{t('noFile')}</Center>
-      </AspectRatio>
-    );
-  return <VideoPlayer src={video.play_url} title={video.prompt} frameControls ambient {...firstFrameUpload(video)} />;
 }
 
 /** Uploads the first frame shown as the poster of a video without one. */

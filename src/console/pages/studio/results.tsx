@@ -276,7 +276,6 @@ export function MiniPlayer({ video }: { readonly video: Video | undefined }) {
 
 function MiniClip({ video }: { readonly video: Video }) {
   const { src } = useStablePlaybackSource(video.play_url);
-  if (video.play_url === '') return <IconMovie size={20} />;
   return <video src={src} muted loop playsInline autoPlay={acceptsMotion()} preload="metadata" aria-hidden />;
 }
 

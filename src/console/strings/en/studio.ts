@@ -259,6 +259,5 @@ export default {
   collect: 'Add to a collection',
   favourites: 'Favourites',
   playFailed: 'This video is no longer available from the vendor.',
-  noFile: 'The vendor no longer stores this video.',
   noPrompt: 'No prompt',
 };

@@ -256,6 +256,5 @@ export default {
   collect: '加入合集',
   favourites: '收藏',
   playFailed: '供应商未提供此视频。',
-  noFile: '供应商未保存此视频文件。',
   noPrompt: '无提示词',
 } satisfies Translated<typeof en>;
