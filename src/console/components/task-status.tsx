@@ -1,5 +1,5 @@
 import { Alert, AspectRatio, Badge, Center, Code, Group, Loader, Progress, Stack, Text } from '@mantine/core';
-import { IconMoodSad } from '@tabler/icons-react';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -63,7 +63,7 @@ export function TaskProgress({ video }: { readonly video: Video }) {
       <Center p="md">
         {isTerminal(video.status) ? (
           <Stack align="center" gap={4} c="dimmed">
-            <IconMoodSad size={28} />
+            <IconAlertTriangle size={28} />
             <Text size="sm">{t(`stage.${video.status}`)}</Text>
           </Stack>
         ) : isQueued(video) ? (

@@ -82,7 +82,6 @@ export function VideoPage() {
           {t('seeAll')}
         </Anchor>
       }
-      size="xl"
       actions={<Neighbours taskId={taskId} />}
     >
       <ErrorAlert error={video.error} retry={() => void video.refetch()} />
@@ -98,17 +97,14 @@ export function VideoPage() {
 }
 
 function VideoView({ video }: { readonly video: VideoDetail }) {
-  const { t } = useTranslation('studio');
   const [file, setFile] = useState<FileFacts>();
   return (
     <Grid gap="lg">
       <Grid.Col span={{ base: 12, md: 8 }}>
-        {video.play_url === '' ? (
-          video.status === 'SUCCESS' ? (
-            <Text c="dimmed">{t('noFile')}</Text>
-          ) : (
-            <TaskProgress video={video} />
-          )
+        {video.status === 'FAILURE' ? (
+          <VideoFailure video={video} />
+        ) : video.status !== 'SUCCESS' ? (
+          <TaskProgress video={video} />
         ) : (
           <VideoPlayer
             src={video.play_url}
@@ -123,7 +119,6 @@ function VideoView({ video }: { readonly video: VideoDetail }) {
         )}
         <Stack gap="md" mt="sm">
           <VideoActions video={video} />
-          {video.status === 'FAILURE' ? <VideoFailure video={video} /> : null}
           <VideoPrompt prompt={video.prompt} />
           <Lineage video={video} />
           {video.status === 'SUCCESS' ? <VideoShares taskId={video.task_id} /> : null}
