@@ -16,7 +16,8 @@ interface PageProps {
   /** One sentence on the purpose of the page. */
   readonly subtitle?: ReactNode;
   readonly actions?: ReactNode;
-  readonly size?: 'sm' | 'md' | 'lg' | 'xl';
+  /** Widest for lists and media (default), narrower for reading and for forms. */
+  readonly size?: keyof typeof WIDTHS;
   readonly children: ReactNode;
 }
 

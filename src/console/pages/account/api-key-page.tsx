@@ -40,7 +40,6 @@ export function ApiKeyPage() {
     <Page
       title={key.data?.name ?? t('apiKeys.one')}
       subtitle={<RouteLink to="/account/tokens">{t('apiKeys.title')}</RouteLink>}
-      size="xl"
       actions={
         <RouteButton to="/account/requests" search={{ token_id: Number(id) }} variant="default">
           {t('apiKeys.allRequests')}

@@ -24,7 +24,7 @@ export function UsagePage() {
   const tightest = plan?.windows.toSorted((one, two) => one.left - two.left)[0];
   const filters = useListFilters(COST_FILTERS.filter((name) => name !== 'user_id' && name !== 'channel_id'));
   return (
-    <Page title={t('usage.title')} subtitle={t('usage.lead')} size="xl">
+    <Page title={t('usage.title')} subtitle={t('usage.lead')}>
       <Stack gap="lg">
         <SimpleGrid cols={{ base: 2, xs: self?.spend_limit ? 4 : 3 }}>
           <StatCard name={t('usage.balance')}>

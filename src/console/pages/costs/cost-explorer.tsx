@@ -431,7 +431,7 @@ function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { re
 export function AdminCostsPage() {
   const { t } = useTranslation(['costs', 'app']);
   return (
-    <Page title={t('app:pages.costs')} subtitle={t('adminLead')} size="xl">
+    <Page title={t('app:pages.costs')} subtitle={t('adminLead')}>
       <CostExplorer scope="all" filters={useListFilters(COST_FILTERS)} />
     </Page>
   );

@@ -40,7 +40,6 @@ export function PlaygroundPage() {
     <Page
       title={t('app:pages.playground')}
       subtitle={t('lead')}
-      size="xl"
       actions={
         <SegmentedControl
           aria-label={t('mode')}

@@ -48,7 +48,6 @@ function RequestLog({ scope, filters, lead, filterFields, columns, rows: log }: 
     <Page
       title={t('app:pages.requests')}
       subtitle={lead}
-      size="xl"
       actions={
         <>
           <Switch

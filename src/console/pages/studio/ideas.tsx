@@ -55,7 +55,7 @@ function Idea({ id }: { readonly id: IdeaId }) {
 export function ExplorePage() {
   const { t } = useTranslation('library');
   return (
-    <Page title={t('inspiration.title')} subtitle={t('inspiration.lead')} size="xl">
+    <Page title={t('inspiration.title')} subtitle={t('inspiration.lead')}>
       <Ideas count={IDEAS.length} />
     </Page>
   );

@@ -56,7 +56,7 @@ export function StudioPage() {
     if (wanted !== undefined && wanted.id !== draft.model) replace(fitDraftToModel(draft, wanted).draft);
   }, [draft, first, named, replace]);
   return (
-    <Page title={t('title')} size="xl" actions={<ExploreButton />}>
+    <Page title={t('title')} actions={<ExploreButton />}>
       <ErrorAlert error={models.error} retry={() => void models.refetch()} />
       <Stack gap="lg" className="studio">
         {models.data === undefined ? (

@@ -97,7 +97,6 @@ const VideoList = memo(function VideoList({ search }: { readonly search: VideosS
     <Page
       title={t('library:videosTitle')}
       subtitle={t('library:videosLead')}
-      size="xl"
       actions={
         <>
           <ListActions selection={selection} isEmpty={shown.length === 0} />

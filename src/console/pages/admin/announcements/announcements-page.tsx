@@ -38,7 +38,6 @@ export function AnnouncementsPage() {
     <Page
       title={t('app:pages.announcements')}
       subtitle={t('announcements.lead')}
-      size="xl"
       actions={isListEmpty(announcements, filters) ? undefined : make}
     >
       <PagedTable

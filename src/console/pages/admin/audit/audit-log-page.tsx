@@ -38,12 +38,7 @@ export function AuditLogPage() {
     entries.data?.data.flatMap(({ actor_id, organization_id }) => [actor_id ?? [], organization_id ?? []].flat()),
   );
   return (
-    <Page
-      title={t('app:pages.audit')}
-      subtitle={t('lead')}
-      size="xl"
-      actions={<AuditAndLoginsTabs current="/admin/audit" />}
-    >
+    <Page title={t('app:pages.audit')} subtitle={t('lead')} actions={<AuditAndLoginsTabs current="/admin/audit" />}>
       <FilterBar filters={filters}>
         <UserFilter filters={filters} name="actor_id" label={t('actor')} />
         <OrganizationFilter filters={filters} />
@@ -271,7 +266,6 @@ export function LoginHistoryPage() {
     <Page
       title={t('loginHistory.title')}
       subtitle={t('loginHistory.lead')}
-      size="xl"
       actions={<AuditAndLoginsTabs current="/admin/logins" />}
     >
       <FilterBar filters={filters}>

@@ -123,7 +123,7 @@ export function AdminApplicationListPage() {
   const users = useUserNames(askers);
   const managed = useCanManageUser(askers);
   return (
-    <Page title={t('app:pages.adminBeta')} subtitle={t('beta.lead')} size="xl">
+    <Page title={t('app:pages.adminBeta')} subtitle={t('beta.lead')}>
       <OpenFeatures features={features.data} />
       <FilterBar filters={filters}>
         <ChoiceFilter

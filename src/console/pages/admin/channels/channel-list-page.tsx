@@ -40,7 +40,7 @@ export function ChannelListPage() {
   );
   const isEmpty = isListEmpty(channels, filters);
   return (
-    <Page title={t('app:pages.channels')} subtitle={t('channels.lead')} size="xl" actions={isEmpty ? undefined : make}>
+    <Page title={t('app:pages.channels')} subtitle={t('channels.lead')} actions={isEmpty ? undefined : make}>
       {isEmpty ? null : (
         <FilterBar filters={filters}>
           <ChoiceFilter

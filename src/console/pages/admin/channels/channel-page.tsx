@@ -75,7 +75,6 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
     <Page
       title={channel.name}
       subtitle={<RouteLink to="/admin/channels">{t('channels.all')}</RouteLink>}
-      size="xl"
       actions={<ChannelStatusBadge enabled={channel.enabled} condition={channel.condition} />}
     >
       <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: 'start' }}>

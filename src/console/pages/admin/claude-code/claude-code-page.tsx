@@ -44,7 +44,7 @@ export function ClaudeCodePage() {
   const { t } = useTranslation(['admin', 'app']);
   const self = useSelf();
   return (
-    <Page title={t('app:pages.claudeCode')} subtitle={t('claudeCode.lead')} size="xl">
+    <Page title={t('app:pages.claudeCode')} subtitle={t('claudeCode.lead')}>
       <Stack gap="lg">
         <SettingsSection title={t('claudeCode.connect')} subtitle={t('claudeCode.connectHint')}>
           <CopyField text={toClientSettings()} />

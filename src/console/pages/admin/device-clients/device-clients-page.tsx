@@ -55,7 +55,6 @@ export function DeviceClientsPage() {
     <Page
       title={t('app:pages.deviceClients')}
       subtitle={t('deviceClients.lead')}
-      size="xl"
       actions={isListEmpty(clients, filters) ? undefined : make}
     >
       <PagedTable

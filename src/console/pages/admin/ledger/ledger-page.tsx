@@ -32,7 +32,6 @@ export function LedgerPage() {
     <Page
       title={t('app:pages.ledger')}
       subtitle={t('ledger.lead')}
-      size="xl"
       actions={
         <Group gap="xs">
           {self?.role === 'root' ? <AuditLedger /> : null}

@@ -42,7 +42,6 @@ export function ModelListPage() {
     <Page
       title={t('app:pages.models')}
       subtitle={t('models.lead')}
-      size="xl"
       actions={isListEmpty(models, filters) ? undefined : make}
     >
       <FilterBar filters={filters}>

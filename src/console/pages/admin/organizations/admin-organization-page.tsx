@@ -72,7 +72,6 @@ function Details({ organization }: OfOrganization) {
     <Page
       title={name}
       subtitle={<AllLink />}
-      size="xl"
       actions={
         <>
           <Actions organization={organization} />
@@ -272,7 +271,6 @@ export function OrganizationListPage() {
     <Page
       title={t('app:pages.organizations')}
       subtitle={t('admin.lead')}
-      size="xl"
       actions={
         <RouteButton to="/admin/costs" search={{ by: 'organization' }} variant="default">
           {t('admin.costs')}

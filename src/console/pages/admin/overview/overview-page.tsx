@@ -68,7 +68,6 @@ export function OverviewPage() {
     <Page
       title={t('app:pages.adminOverview')}
       subtitle={t('overview.lead')}
-      size="xl"
       actions={
         <SegmentedControl
           size="xs"

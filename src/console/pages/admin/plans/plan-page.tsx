@@ -156,7 +156,6 @@ export function PlanListPage() {
     <Page
       title={t('app:pages.adminPackages')}
       subtitle={t('lead')}
-      size="xl"
       actions={isListEmpty(cards, filters) ? undefined : make}
     >
       <PagedTable

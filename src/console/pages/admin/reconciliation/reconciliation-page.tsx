@@ -28,7 +28,7 @@ export function ReconciliationPage() {
   const filters = useListFilters(['channel_id', 'by']);
   const accounts = useQuery({ ...dataQuery(listReconciledAccounts, {}), refetchInterval: 60_000 });
   return (
-    <Page title={t('app:pages.reconciliation')} subtitle={t('reconciliation.lead')} size="xl">
+    <Page title={t('app:pages.reconciliation')} subtitle={t('reconciliation.lead')}>
       <Stack gap="lg">
         <Panel title={t('reconciliation.accounts')}>
           <ErrorAlert error={accounts.error} retry={() => void accounts.refetch()} />

@@ -81,7 +81,6 @@ export function RedemptionCodesPage() {
     <Page
       title={t('app:pages.codes')}
       subtitle={t('codes.lead')}
-      size="xl"
       actions={
         <>
           {batch === undefined ? null : <RevokeCodeBatch id={Number(batch)} />}

@@ -70,7 +70,6 @@ function TaskDetails({ task }: { readonly task: Task }) {
       title={task.prompt === '' ? t('tasks.one') : task.prompt.slice(0, MAX_TITLE_LENGTH)}
       tabTitle={`${task.task_id} · ${t('tasks.one')}`}
       subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}
-      size="xl"
       actions={<TaskState task={task} />}
     >
       <Stack>
@@ -297,7 +296,7 @@ export function TaskListPage() {
   const users = useUserNames(tasks.data?.data.map(({ user_id: id }) => id));
   const channels = useChannelNames();
   return (
-    <Page title={t('app:pages.allVideos')} subtitle={t('tasks.lead')} size="xl">
+    <Page title={t('app:pages.allVideos')} subtitle={t('tasks.lead')}>
       <FilterBar filters={filters}>
         <TextFilter filters={filters} name="q" label={t('tasks.search')} />
         <ChoiceFilter

@@ -297,7 +297,7 @@ export function AdminTicketListPage() {
     callApi(adminUpdateTicket, { params: { id: String(ticket.id) }, body: { status } });
   const users = useUserNames(tickets.data?.data.map(({ user_id: id }) => id));
   return (
-    <Page title={t('app:pages.adminTickets')} subtitle={t('admin.lead')} size="xl">
+    <Page title={t('app:pages.adminTickets')} subtitle={t('admin.lead')}>
       <FilterBar filters={filters}>
         <ChoiceFilter
           filters={filters}

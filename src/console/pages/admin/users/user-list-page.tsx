@@ -47,7 +47,6 @@ export function UserListPage() {
     <Page
       title={t('app:pages.users')}
       subtitle={t('users.lead')}
-      size="xl"
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>
           {t('users.make')}

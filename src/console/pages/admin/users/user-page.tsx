@@ -77,7 +77,6 @@ function UserDetails({ user }: { readonly user: User }) {
           {t('users.all')}
         </RouteLink>
       }
-      size="xl"
       actions={
         managed ? (
           <>
