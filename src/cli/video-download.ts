@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { access, constants, open, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -173,7 +173,10 @@ export async function download(
   for (let attempt = 1; ; attempt += 1) {
     try {
       await fetchRemaining(reelgate, id, part, options);
-      await rename(part, path);
+      // Missing if a second download of the same video to this path has just completed it.
+      await rename(part, path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+      });
       return (await stat(path)).size;
     } catch (error) {
       if (!isTransientError(error) || attempt >= MAX_ATTEMPTS || options.signal?.aborted === true) throw error;
@@ -239,12 +242,13 @@ async function fetchRemaining(
   let received = appending ? existingSize : 0;
   if (response.body === null) throw new ReelgateError('The service sent no file.', { code: 'network' });
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
-  // Each chunk is written before the next is requested, so that a lost connection loses no received bytes.
-  const file = await open(part, appending ? 'a' : 'w');
+  // Each chunk is written before the next is requested, so that a lost connection loses no received bytes. Written at
+  // its own position, because another process may be downloading to the same path.
+  const file = await open(part, appending ? 'r+' : 'w');
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       // Errors of an open file name no path, without which a full disk would pass for a lost connection.
-      await file.appendFile(chunk).catch((error: unknown) => {
+      await writeAt(file, chunk, received).catch((error: unknown) => {
         throw Object.assign(error as Error, { path: part });
       });
       received += chunk.length;
@@ -255,6 +259,11 @@ async function fetchRemaining(
   }
   if (totalSize !== undefined && received !== totalSize)
     throw new ReelgateError('The connection was lost during the download.', { code: 'network' });
+}
+
+async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
 }
 
 /** Position of the first byte of a part, from Content-Range; undefined if it does not say. */
