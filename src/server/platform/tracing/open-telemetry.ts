@@ -19,6 +19,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { withinTime } from '../concurrency.ts';
 import type { Span, SpanAttributes, SpanKind, SpanOptions, Tracing, TracingSettings } from './tracing.ts';
 
 const KINDS: Readonly<Record<SpanKind, ApiSpanKind>> = {
@@ -26,6 +27,9 @@ const KINDS: Readonly<Record<SpanKind, ApiSpanKind>> = {
   client: ApiSpanKind.CLIENT,
   internal: ApiSpanKind.INTERNAL,
 };
+
+/** Longest wait for the last spans at a stop; an unreachable collector would delay it by ten seconds. */
+const LAST_EXPORT_MS = 2_000;
 
 /**
  * Tracing through the official SDK, sent as OTLP over HTTP. Imported only when an endpoint is configured.
@@ -50,7 +54,8 @@ export function openOpenTelemetry(
     sampler: toSampler(settings.otelTracesSampler, settings.otelTracesSamplerArg),
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
-  return new OpenTelemetryTracing(provider.getTracer('reelgate', version), () => provider.shutdown());
+  const close = () => withinTime(provider.shutdown(), LAST_EXPORT_MS, () => {});
+  return new OpenTelemetryTracing(provider.getTracer('reelgate', version), close);
 }
 
 class OpenTelemetryTracing implements Tracing {
