@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, makeApp } from '../../src/server/app.ts';
+import type { ModelLifecycles } from '../../src/server/channels/retirements.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
 import { AdminClient } from '../admin-client.ts';
@@ -28,13 +29,21 @@ describe('videos that wait for a slot', () => {
     let bases: readonly string[];
     let prompts: string[];
     const made: number[] = [];
+    /** Models that their vendor has ended, read again after each change of their channel. */
+    const ended = new Set<string>();
+    const source = { source: 'https://vendor.example', confirmedOn: '2026-01-01', checkedOn: '2026-01-01' };
+    const lifecycles: ModelLifecycles = {
+      hostOf: () => 'vendor.example',
+      of: (_vendor, model) =>
+        ended.has(model) ? [{ ...source, route: 'vendor.example', stage: 'retired', retiresOn: '2026-01-02' }] : [],
+    };
     before(async () => {
       const url = await freshUrl();
-      service = await startSandboxService(url, { sandbox: { simulators: [] } });
+      service = await startSandboxService(url, { sandbox: { simulators: [] }, overrides: { lifecycles } });
       bases = [service.baseUrl];
       // SQLite serves a single process.
       if (name === 'postgres') {
-        second = await makeApp(parseConfig(testEnvironment(url)), { log: openLog('silent') });
+        second = await makeApp(parseConfig(testEnvironment(url)), { log: openLog('silent'), lifecycles });
         bases = [service.baseUrl, `http://127.0.0.1:${(await second.listen()).port}`];
       }
       await service.operator.grantQuota(1_000_000_000_000);
@@ -301,6 +310,29 @@ describe('videos that wait for a slot', () => {
       await models(['sora-2']);
       await until(() => upstream.begun('one') === 5);
       for (const { video } of unserved) await until(async () => (await read(key, video.id)).status === 'completed');
+    });
+
+    it('of a model that its vendor has ended are refunded and hold up no video behind them', async () => {
+      const id = await add(1);
+      const models = (names: readonly string[]) =>
+        service.operator.requestData('PUT', `/api/admin/channels/${id}`, { models: names });
+      await models(['sora-2', 'sora-2-pro']);
+      const key = await service.operator.makeToken();
+      await submit(key, 'running', { model: 'sora-2-pro' });
+      const { video } = await submit(key, 'ended');
+      await submit(key, 'served', { model: 'sora-2-pro' });
+      ended.add('sora-2');
+      await models(['sora-2-pro', 'sora-2']);
+      await until(async () => {
+        const seen = await read(key, video.id);
+        assert.equal(seen.id, video.id);
+        return seen.error?.code === 'model_not_found';
+      });
+      upstream.finishes = true;
+      await until(() => upstream.begun('one') === 2);
+      await until(async () => (await unfinished()) === 0);
+      assert.deepEqual(prompts, ['running', 'served']);
+      ended.clear();
     });
 
     it('of a disabled account do not start until it is enabled again, and hold up nobody', async () => {

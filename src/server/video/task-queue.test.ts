@@ -144,6 +144,47 @@ forEachDatabase((_name, open) => {
     assert.equal(await queued.readRequest(task_id), undefined);
   });
 
+  it('starts the videos behind one whose start fails unexpectedly, and tries that one again later', async () => {
+    const database = await open();
+    await insertAccounts(database, [1, 2]);
+    const waiting = { channel_id: null, next_poll_at: null };
+    const { store, task: broken } = await insertTask(database, { ...waiting, id: 'task_1', user_id: 1 });
+    const { task: sound } = await insertTask(database, { ...waiting, id: 'task_2', user_id: 2 });
+    const queued = new TaskQueueStore(database);
+    for (const task of [broken, sound]) await database.transaction((trx) => queued.insert(trx, rowOf(task), REQUEST));
+    const clock = manualClock();
+    const sent: string[] = [];
+    let plans = 0;
+    const queue = new TaskQueue({
+      ...{ database, store, clock, log: openLog('silent'), syncPeriodMs: 1_000 },
+      completion: { onEnded: () => {} },
+      channels: {
+        model: async () => ({ id: broken.model, vendor: broken.vendor }),
+        candidates: async () => [CHANNEL],
+      },
+      vendors: { get: () => ({ models: [] }) },
+      slots: { take: async () => true },
+      limits: { keyLimits: async () => undefined, limitsOf: async () => ({}), findExceeded: async () => undefined },
+      findPlanTerms: async (userId: number) => {
+        if (userId === 1 && plans++ === 0) throw new Error('a defect');
+      },
+      inputs: { renew: async (each: unknown) => each },
+      attempts: {
+        run: async ({ task }: { readonly task: Task }) => {
+          sent.push(task.id);
+          return { task: { handle: '"job"' } };
+        },
+      },
+    } as unknown as ConstructorParameters<typeof TaskQueue>[0]);
+    queue.start();
+    while (sent.length < 1) await pause(10);
+    assert.deepEqual(sent, ['task_2']);
+    clock.advance(60_000);
+    while (sent.length < 2) await pause(10);
+    await queue.stop();
+    assert.deepEqual(sent, ['task_2', 'task_1']);
+  });
+
   it('keeps the request of a video that another process has just started, for a later attempt', async () => {
     const { queue, queued, task_id, looked } = await startsTogether(async () => {});
     queue.start();

@@ -327,7 +327,11 @@ export class TaskQueue {
 
   /** Starts the video, moves it to the lane of the limit that blocks it, or leaves it. */
   async #startNext(head: QueuedTask): Promise<'started' | 'moved' | 'blocked'> {
-    const startable = await this.#prepare(head);
+    const startable = await this.#prepare(head).catch((error: unknown) => {
+      // Set aside, so that no other video waits behind it; without a database that fails as well.
+      this.#dependencies.log.error({ err: error, taskId: head.task_id }, 'a waiting video cannot be started for now');
+      return undefined;
+    });
     if (startable === 'ended') return 'moved';
     const { database, clock } = this.#dependencies;
     if (startable === undefined) {
@@ -383,7 +387,7 @@ export class TaskQueue {
     const caller = await this.#queued.callerState(task);
     if (caller === 'deleted') return this.#end(task, ACCOUNT_DELETED);
     if (caller === 'revoked') return this.#end(task, KEY_REVOKED);
-    const model = await channels.model(task.model);
+    const model = await servedModel(channels, task.model);
     if (model === undefined || model.vendor !== task.vendor) return this.#end(task, MODEL_REMOVED);
     if (caller === 'disabled') return undefined;
     const plan = await findPlanTerms(task.user_id, model);
@@ -497,7 +501,7 @@ export class TaskQueue {
     const { user_id: userId, token_id: tokenId } = group;
     if (/^(?:vendor|held):/.test(group.lane)) {
       const ids = new Set(idsOf(group.channels));
-      const model = await channels.model(group.model);
+      const model = await servedModel(channels, group.model);
       const serving = model === undefined ? [] : await channels.prospects(model, ids);
       const bounds = serving.map(({ maxConcurrentTasks }) => maxConcurrentTasks ?? 0);
       const slots = bounds.reduce((sum, bound) => sum + bound, 0);
@@ -510,6 +514,13 @@ export class TaskQueue {
       : { slots: account.concurrent, open: { userId } };
   }
 }
+
+/** Undefined for a model that was removed, or that its vendor has retired without a substitute. */
+const servedModel = (channels: Pick<ChannelDirectory, 'model'>, id: string): Promise<ResolvedModel | undefined> =>
+  channels.model(id).catch((error: unknown) => {
+    if (isAppError(error, 'model_not_found')) return undefined;
+    throw error;
+  });
 
 const isTemporary = ({ code }: AppError): boolean => ERRORS[code as ErrorCode].retryable === true;
 
