@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../platform/clock.ts';
-import type { OutboundClient } from '../platform/outbound/outbound.ts';
+import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import { UpstreamCalls } from './upstream.ts';
 
 const ACCOUNT = {
@@ -32,4 +32,28 @@ test('URLs without a host are completed with that of the upstream, and other tex
     output: ['https://relay.test/files/b.mp4', 'https://cdn.test/c.mp4'],
     data: [{ video_url: 'https://relay.test/d.mp4', downloadUrl: 'https://relay.test/e.mp4', message: '/f.mp4' }],
   });
+});
+
+test('a caller who leaves fails no other that waits for the same secret', async () => {
+  const calls = new UpstreamCalls({} as OutboundClient, systemClock);
+  const leaving = new AbortController();
+  let made = 0;
+  const fetchToken = async (signal: AbortSignal) => {
+    made += 1;
+    if (signal === leaving.signal)
+      await new Promise((_, reject) =>
+        signal.addEventListener('abort', () =>
+          reject(new OutboundError('aborted', 'the caller left', { mayHaveArrived: true })),
+        ),
+      );
+    return { value: 'token', expiresAtMs: Number.MAX_SAFE_INTEGER };
+  };
+  const tokenFor = (signal: AbortSignal): Promise<string> =>
+    calls.contextFor(ACCOUNT, signal).cachedSecret('token', () => fetchToken(signal));
+  const left = tokenFor(leaving.signal);
+  const others = [1, 2].map(() => tokenFor(new AbortController().signal));
+  leaving.abort();
+  await assert.rejects(left, { phase: 'aborted' });
+  assert.deepEqual(await Promise.all(others), ['token', 'token']);
+  assert.equal(made, 2, 'those that stay share one request');
 });

@@ -4,7 +4,12 @@ import { defined, isObject } from '../../contract/objects.ts';
 import type { FailureCause } from '../../contract/task-states.ts';
 import { getOrCreateEntry, memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { BufferedResponse, OutboundClient, OutboundRequest } from '../platform/outbound/outbound.ts';
+import {
+  type BufferedResponse,
+  type OutboundClient,
+  OutboundError,
+  type OutboundRequest,
+} from '../platform/outbound/outbound.ts';
 
 /** The parts of an account at an upstream that calls need; a channel is one. */
 interface UpstreamAccount {
@@ -65,6 +70,13 @@ interface CachedSecret {
   readonly expiresAtMs: number;
 }
 
+/** The caller's own way to make a secret. */
+interface SecretRequest {
+  readonly make: () => Promise<CachedSecret>;
+  readonly rejected: string | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** Access tokens, and the URIs of uploaded files; the least recently used one is made again. */
 const MAX_SECRETS = 20_000;
 
@@ -100,18 +112,25 @@ export class UpstreamCalls {
         return { ...masked, json: withAbsoluteUrls(masked.json, request.url) };
       },
       cachedSecret: (key, make, rejected) =>
-        this.#cachedSecret(`${account.id}/${account.credentialId}:${key}`, make, rejected),
+        this.#cachedSecret(`${account.id}/${account.credentialId}:${key}`, { make, rejected, signal }),
       signal,
     };
   }
 
-  async #cachedSecret(key: string, make: () => Promise<CachedSecret>, rejected?: string): Promise<string> {
+  async #cachedSecret(key: string, request: SecretRequest): Promise<string> {
+    const { make, rejected, signal } = request;
     const cached = this.#secrets.get(key);
     if (cached !== undefined) {
-      const { value, expiresAtMs } = await cached;
-      if (value !== rejected && expiresAtMs - EXPIRY_MARGIN_MS > this.#clock.now()) return value;
+      const secret = await cached.catch((error: unknown) => {
+        // Only the caller that asked for it has left; this one asks again.
+        if (error instanceof OutboundError && error.phase === 'aborted' && !signal.aborted) return undefined;
+        throw error;
+      });
+      const isUsable =
+        secret !== undefined && secret.value !== rejected && secret.expiresAtMs - EXPIRY_MARGIN_MS > this.#clock.now();
+      if (isUsable) return secret.value;
       // Another caller may have replaced it while this one waited.
-      if (this.#secrets.get(key) !== cached) return this.#cachedSecret(key, make, rejected);
+      if (this.#secrets.get(key) !== cached) return this.#cachedSecret(key, request);
     }
     const made = make();
     this.#secrets.set(key, made);

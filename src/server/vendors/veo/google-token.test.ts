@@ -15,6 +15,9 @@ after(() => sandbox.stop());
 
 const request = videoRequest({ model: 'veo-3.1-generate-001' });
 const tokensAsked = () => sandbox.control.requests({ operation: 'token' }).length;
+const untilAsked = async (): Promise<void> => {
+  while (tokensAsked() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+};
 const errorOf = (outcome: SubmitOutcome) => (outcome.kind === 'refused' ? outcome.error : undefined);
 
 function altered(change: Readonly<Record<string, unknown>>, options?: AdapterContext['options']): AdapterContext {
@@ -79,5 +82,23 @@ test('a failing token endpoint sends the request to another channel, and nothing
     const error = errorOf(await veo.submit(request, sandboxContext(sandbox, 'veo-vertex')));
     assert.deepEqual([error?.reason, error?.retryable], ['capacity', true], kind);
   }
+  assert.equal(sandbox.control.requests({ operation: 'submit' }).length, 0);
+});
+
+test('a submit that is stopped while it waits for a token has certainly not been sent', async () => {
+  sandbox.control.clearRequests();
+  sandbox.control.fault({ operation: 'token', kind: 'hang' });
+  const stopping = new AbortController();
+  const { sendJson, ...context } = sandboxContext(sandbox, 'veo-vertex');
+  const submit = veo.submit(request, {
+    ...context,
+    signal: stopping.signal,
+    sendJson: (call) => {
+      const answer = sendJson(call);
+      void untilAsked().then(() => stopping.abort());
+      return answer;
+    },
+  });
+  await assert.rejects(submit, { phase: 'aborted', mayHaveArrived: false });
   assert.equal(sandbox.control.requests({ operation: 'submit' }).length, 0);
 });

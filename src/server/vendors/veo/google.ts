@@ -263,7 +263,8 @@ export async function accessToken(
     return await context.cachedSecret(key, () => fetchToken(account, context), rejected);
   } catch (error) {
     // If the token request itself failed, the generation was never sent, so its outcome is certain.
-    if (!(error instanceof OutboundError) || error.phase === 'aborted') throw error;
+    if (!(error instanceof OutboundError)) throw error;
+    if (error.phase === 'aborted') throw new OutboundError('aborted', error.message, { mayHaveArrived: false });
     throw new TokenRequestFailed({
       reason: 'capacity',
       retryable: true,
