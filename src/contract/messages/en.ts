@@ -26,6 +26,7 @@ export const EN = {
   key_tokens_limit: 'This key may use {limit} tokens a minute. Try again in {seconds} s, or ask for fewer tokens.',
   key_calls_limit: 'This key may have {limit} model calls in progress at once.',
   channels_full: 'As many videos of this model as possible are in progress right now. Nothing was charged.',
+  no_websockets: 'This path does not speak WebSocket. Send the request over HTTP.',
   key_tasks_limit: 'This key may have {limit} videos in progress at once.',
   internal_error: 'Something went wrong on our side. Quote request {requestId} when you report it.',
   unavailable: 'The service cannot do this right now. Try again shortly.',

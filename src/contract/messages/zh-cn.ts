@@ -27,6 +27,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   key_tokens_limit: '此密钥每分钟最多使用 {limit} 个 token，请在 {seconds} 秒后重试，或减少请求的 token 数。',
   key_calls_limit: '此密钥最多同时进行 {limit} 个模型调用。',
   channels_full: '该模型同时生成的视频数已达上限，未扣费，请稍后再试。',
+  no_websockets: '该路径不支持 WebSocket，请改用 HTTP 发送请求。',
   key_tasks_limit: '此密钥最多同时生成 {limit} 个视频。',
   internal_error: '服务端出现错误。反馈时请附上请求编号 {requestId}。',
   unavailable: '服务暂时无法处理该请求，请稍后重试。',

@@ -185,6 +185,18 @@ describe('server', () => {
       assert.equal((await http.send('DELETE', '/api/nothing', '{')).status, 404, 'whatever its body');
     });
 
+    it('asks for HTTP where a WebSocket is opened instead, whether or not a proxy forwards the upgrade', async () => {
+      const key = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+      const upgrade = { ...key, connection: 'Upgrade, close', upgrade: 'websocket' };
+      for (const handshake of [upgrade, key]) {
+        const { status, headers, body } = await http.send('GET', '/v1/echo', '', handshake);
+        assert.deepEqual([status, headers['upgrade'], headers['allow']], [426, 'HTTP/1.1', 'POST']);
+        assert.match(body, /over HTTP/);
+        assert.equal((await http.send('GET', '/api/nothing', '', handshake)).status, 404);
+        assert.equal((await http.send('GET', '/api/items/1', '', handshake)).status, 200);
+      }
+    });
+
     it('distinguishes a path with an extra slash, and an omitted body from an empty one', async () => {
       assert.deepEqual(
         [(await http.send('GET', '/shared/plain')).status, (await http.send('GET', '/shared/plain/')).status],

@@ -280,12 +280,10 @@ function registerHooks(
   // The body of an unroutable request is not read, so that it cannot affect the response.
   const notFound = (request: FastifyRequest): AppError => {
     const methods = allowedMethods.of(request.url.split('?', 1)[0] ?? '');
-    return methods.length === 0 || methods.includes(request.method)
-      ? notFoundAt(request.url)
-      : new AppError('method_not_allowed', {
-          params: { method: request.method },
-          headers: { allow: methods.join(', ') },
-        });
+    if (methods.length === 0 || methods.includes(request.method)) return notFoundAt(request.url);
+    const allow = methods.join(', ');
+    if (isWebSocketHandshake(request.raw)) return websocketRefusal(allow);
+    return new AppError('method_not_allowed', { params: { method: request.method }, headers: { allow } });
   };
   // Without our own handler Fastify does not mark such requests, and sends its own response.
   fastify.setNotFoundHandler((request) => {
@@ -451,6 +449,20 @@ function parseForm(text: string): Record<string, string> | AppError {
   }
   return { ...form };
 }
+
+/** By a header that proxies forward even if they drop `Upgrade`. */
+const isWebSocketHandshake = ({ headers }: IncomingMessage): boolean => headers['sec-websocket-key'] !== undefined;
+
+/**
+ * Codex tries its requests over a WebSocket first. After 426 it sends them over HTTP at once; any other status it
+ * takes for an outage, and tries again for seconds (RFC 9110 section 15.5.22, which requires the header `Upgrade`).
+ */
+const websocketRefusal = (allow: string): AppError =>
+  new AppError('method_not_allowed', {
+    status: 426,
+    messageKey: 'no_websockets',
+    headers: { allow, upgrade: 'HTTP/1.1', connection: 'upgrade, close' },
+  });
 
 /** The methods of each path, for 405 and its `Allow` header (RFC 9110 section 15.5.6). */
 export class AllowedMethods {
