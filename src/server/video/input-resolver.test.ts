@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { mp4Of, wavOf } from '../../../test/vendors/media-samples.ts';
 import { isAppError } from '../platform/app-error.ts';
 import { VENDOR_ADAPTERS } from '../vendors/registry.ts';
-import { InputResolver } from './input-resolver.ts';
+import { InputResolver, SourceVideos } from './input-resolver.ts';
 
 const FILES: Readonly<Record<string, Buffer>> = {
   'https://media.example/three.mp4': mp4Of(3),
@@ -113,4 +113,56 @@ it('measures an uploaded file once, however many requests name it, and bounds wh
   held.resolve();
   const settled = await Promise.allSettled(slow);
   assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, 1_002);
+});
+
+it('reads a video made here once to measure it, however many quotes name it, and again only to send it', async () => {
+  const whole = mp4Of(3, 1_000);
+  let sent = 0;
+  const opened: Readable[] = [];
+  const own = new SourceVideos({
+    store: { findForUser: async (id: string) => ({ id, public_id: id, status: 'SUCCESS' }) },
+    contentDelivery: {
+      open: async () => {
+        const body = Readable.from([whole]).on('end', () => {
+          sent += 1;
+        });
+        opened.push(body);
+        return { status: 200, headers: { 'content-length': String(whole.length) }, body };
+      },
+    },
+    playLinks: { create: () => '/play' },
+    clock: { now: () => 0 },
+    baseUrl: 'https://here.example',
+  } as unknown as ConstructorParameters<typeof SourceVideos>[0]);
+  const resolver = new InputResolver({ finders: [own.find], outbound: {} as never });
+  const resolve = (vendor: string) => {
+    const adapter = VENDOR_ADAPTERS.find(({ name }) => name === vendor);
+    assert.ok(adapter);
+    const inputs = [{ param: 'inputs[0]', role: undefined, source: { fileId: 'video_1' } }];
+    const use = { model: 'a', operation: 'generate', capability: undefined } as const;
+    return resolver.resolve({ inputs: inputs as never }, { userId: 1 }, use, { adapter, price: BY_INPUT });
+  };
+  for (const { inputSeconds } of await Promise.all(Array.from({ length: 8 }, () => resolve('wan'))))
+    assert.equal(inputSeconds, 3);
+  assert.equal(sent, 1);
+  const { inputs } = await resolve('sora');
+  assert.deepEqual([inputs[0]?.media, sent], [{ bytes: whole, mediaType: 'video/mp4' }, 2]);
+  assert.ok(opened.every(({ destroyed }) => destroyed));
+});
+
+it('says that a video made here is unavailable if its file breaks off', async () => {
+  const broken = async function* () {
+    yield mp4Of(3);
+    throw new Error('terminated');
+  };
+  for (const headers of [{}, { 'content-length': '5000' }]) {
+    const own = new SourceVideos({
+      store: { findForUser: async (id: string) => ({ id, status: 'SUCCESS' }) },
+      contentDelivery: { open: async () => ({ status: 200, headers, body: Readable.from(broken()) }) },
+    } as unknown as ConstructorParameters<typeof SourceVideos>[0]);
+    await assert.rejects(
+      async () => (await own.find('video_1', { userId: 1 }))?.load(),
+      (error) => isAppError(error, 'content_unavailable'),
+    );
+  }
 });

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import { inputRules } from '../../contract/generation-ways.ts';
 import type { InputType, VideoOperation } from '../../contract/input-roles.ts';
 import { asObject, defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
-import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { Semaphore, SingleFlight } from '../platform/concurrency.ts';
@@ -19,7 +20,7 @@ import type {
   VendorAdapter,
   VideoRequest,
 } from '../vendors/adapter.ts';
-import { type ContentDelivery, type PlayLinks, VENDOR_CREDENTIAL } from './content.ts';
+import { type Content, type ContentDelivery, type PlayLinks, VENDOR_CREDENTIAL } from './content.ts';
 import { mapInputs } from './queue-store.ts';
 import {
   type GivenInput,
@@ -437,24 +438,43 @@ export class SourceVideos {
     return tokenId === undefined ? store.findForUser(id, userId) : store.findForToken(id, tokenId);
   }
 
-  /** The whole file, because its length counts for every price. */
+  /**
+   * Reads the file only when its bytes are needed: a form asks for a quote at each change, and the length of the same
+   * video is known after the first one.
+   */
   async #open(task: Task): Promise<InputFile> {
     if (task.status !== 'SUCCESS') throw new AppError('task_not_completed', { params: { status: task.status } });
-    const { contentDelivery, playLinks, clock, baseUrl } = this.#dependencies;
-    const content = await contentDelivery.open(task, {
-      signal: AbortSignal.timeout(LOAD_TIMEOUT_MS),
-      watchAccess: () => () => undefined,
-    });
-    const bytes = await buffer(content.body);
+    const { playLinks, clock, baseUrl } = this.#dependencies;
+    const content = await this.#openContent(task);
+    const announced = content.headers['content-length'] ?? '';
+    let bytes: Promise<Buffer> | undefined;
+    if (/^\d{1,15}$/.test(announced)) content.body.destroy();
+    else bytes = readWhole(content.body);
     return {
       mediaType: 'video/mp4',
-      size: bytes.length,
+      size: bytes === undefined ? Number(announced) : (await bytes).length,
       key: task.id,
       task,
-      load: async () => bytes,
+      load: () => {
+        bytes ??= this.#openContent(task).then(({ body }) => readWhole(body));
+        return bytes;
+      },
       address: async () => baseUrl + playLinks.create(task.public_id, VENDOR_CREDENTIAL, clock.now()),
     };
   }
+
+  #openContent(task: Task): Promise<Content> {
+    return this.#dependencies.contentDelivery.open(task, {
+      signal: AbortSignal.timeout(LOAD_TIMEOUT_MS),
+      watchAccess: () => () => undefined,
+    });
+  }
 }
+
+/** @throws AppError `content_unavailable` for a file that breaks off */
+const readWhole = (body: Readable): Promise<Buffer> =>
+  buffer(body).catch((error: unknown) => {
+    throw isAppError(error) ? error : new AppError('content_unavailable', { cause: error });
+  });
 
 const LOAD_TIMEOUT_MS = 120_000;
