@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
 import type { ChatService } from './chat-fixture.ts';
-import { startScriptedChat } from './scripted-chat-fixture.ts';
-import type { ScriptedUpstream } from './scripted-upstream.ts';
+import { SCRIPTED_KEY, startScriptedChat } from './scripted-chat-fixture.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
@@ -160,6 +160,41 @@ describe('request options of model calls', { concurrency: false }, () => {
     await setRules({ service_tier: 'nonsense' });
     assert.equal((await call({ service_tier: 'priority' })).status, 400, 'what is no rule changes none');
     await setRules({});
+  });
+
+  test('after a failover, the rules of the channel that serves the call decide what is left out and what it costs', async () => {
+    const failing = await startScriptedUpstream();
+    failing.respondWith((response) => response.writeHead(503).end());
+    const priced = { web_search: { per_call: 5_000 } };
+    const first = await service.operator.addChannel({
+      vendor: 'openai',
+      base_url: failing.url,
+      credentials: { api_key: SCRIPTED_KEY },
+      models: ['any'],
+      priority: 10,
+      options: { private: true, chat_options: priced },
+    });
+    const tools = [{ type: 'web_search' }, { type: 'function', name: 'f' }];
+    await call({}, RESPONSES);
+    const plain = (await service.waitUntilSettled())[0]?.charged ?? 0;
+    const serve = async () => {
+      const answer = await call({ tools }, RESPONSES);
+      const [newest] = await service.waitUntilSettled();
+      const sent = JSON.parse(upstream.requests.at(-1)?.body ?? '').tools.length;
+      return [answer.status, sent, answer.headers.get('x-reelgate-dropped'), (newest?.charged ?? 0) - plain];
+    };
+    try {
+      assert.deepEqual(await serve(), [200, 1, 'tools.0', 0], 'the search is priced where the call failed');
+      await setRules(priced);
+      const dropping = { options: { private: true, chat_options: { web_search: 'drop' } } };
+      await service.operator.requestData('PUT', `/api/admin/channels/${first}`, dropping);
+      assert.deepEqual(await serve(), [200, 2, null, 5_000], 'the search is left out where the call failed');
+      assert.equal(failing.requests.length, 3);
+    } finally {
+      await service.operator.requestData('PUT', `/api/admin/channels/${first}`, { enabled: false });
+      await setRules({});
+      await failing.stop();
+    }
   });
 
   test('S1: no position or spelling gets a tool through that the upstream would run and bill', async () => {

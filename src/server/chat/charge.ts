@@ -64,7 +64,7 @@ interface CallChargeContext extends CallOrigin {
   readonly ref: string;
   /** By tokens, or by the piece. */
   readonly price: ChatPrice | PerImagePrice;
-  /** Whole quota on top of the price, for options that are billed separately. */
+  /** The most that any channel asks on top of the price for options, in whole quota; reserved. */
   readonly surcharge: number;
   /** Price multiplier of the account's plan. */
   readonly planFactor: number;
@@ -162,7 +162,8 @@ export class CallCharge {
    */
   journalMeta(end: CallEnd): CallMeta {
     const { dialect, choiceCount, rawBody, estimatedPromptTokens } = this.#request;
-    const { surcharge, planFactor } = this.#context;
+    const { planFactor } = this.#context;
+    const { surcharge = 0 } = end;
     const isKept = rawBody.length <= MAX_COUNTED_BYTES;
     const price = this.#price;
     return {
@@ -242,15 +243,17 @@ export class CallCharge {
   }
 
   #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
-    const { surcharge, planFactor, admission } = this.#context;
+    const { planFactor, admission } = this.#context;
+    const { surcharge = 0 } = end;
     admission?.end(usage.promptTokens + usage.completionTokens);
     const price = this.#price;
     const images = isPerImagePrice(price) ? price.count * imageCount : 0;
     this.#batcher.settle(
       this.#payer,
       this.#ref,
-      this.#withSurcharge(
+      withSurcharge(
         isPerImagePrice(price) ? perImageQuota(price, images) : applyPlanFactor(price, usage, planFactor),
+        surcharge,
       ),
       usage,
       {
@@ -264,18 +267,13 @@ export class CallCharge {
   /** Maximum cost of a number of tokens, when it is not yet known which of them are cached or audio. */
   #maxCost(tokens: TokenFacts): number {
     const price = this.#price;
-    return this.#withSurcharge(
-      isPerImagePrice(price)
-        ? perImageQuota(price, price.count)
-        : scaleQuota(
-            maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
-            this.#context.planFactor,
-          ),
-    );
-  }
-
-  #withSurcharge(cost: number): number {
-    return Math.min(cost + this.#context.surcharge, Number.MAX_SAFE_INTEGER);
+    const cost = isPerImagePrice(price)
+      ? perImageQuota(price, price.count)
+      : scaleQuota(
+          maxTokenQuota(price, tokens, hasAudioRate(price) && mayUseAudio(this.#request)),
+          this.#context.planFactor,
+        );
+    return withSurcharge(cost, this.#context.surcharge);
   }
 
   /**
@@ -297,6 +295,8 @@ export class CallCharge {
     });
   }
 }
+
+const withSurcharge = (cost: number, surcharge: number): number => Math.min(cost + surcharge, Number.MAX_SAFE_INTEGER);
 
 /** Counts the usage of a response that is incomplete or does not report its usage. */
 export async function countUsage(
@@ -397,6 +397,8 @@ export interface CallEnd {
   readonly errorCode?: string;
   /** 0: the call was sent to no channel. */
   readonly channelId: number;
+  /** What the channel asks on top of the price for options, in whole quota; default 0. */
+  readonly surcharge?: number | undefined;
   readonly firstTokenMs?: number;
 }
 

@@ -78,6 +78,11 @@ export class ClientResponse {
     if (this.#closed) listener.disconnected();
   }
 
+  /** Names the dropped parts of the request, instead of those of an earlier attempt. */
+  setDropped(paths: readonly string[]): void {
+    this.#dropped = paths.length === 0 ? undefined : new Set(paths);
+  }
+
   /** Names a dropped part of the request in the response header `x-reelgate-dropped`. */
   addDropped(path: string): void {
     this.#dropped ??= new Set();

@@ -11,6 +11,7 @@ import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
 import type { ChargeBatcher } from './charge.ts';
 import { CHAT_DIALECT } from './dialects.ts';
 import type { ModelCallContext } from './model-call.ts';
+import { applyOptionRules } from './options.ts';
 import type { ChatRequest } from './request.ts';
 import type { SettlementJournal } from './settlement-journal.ts';
 
@@ -57,11 +58,12 @@ export class ImageTaskRelay {
     clientResponse.setListener(IGNORE_CLIENT_EVENTS);
     const heart = ask.stream ? this.#startKeepAlive(work) : undefined;
     try {
-      const { urls, channelId } = await this.#generate(request, work, images);
+      const { urls, channel } = await this.#generate(request, work, images);
       const usage = { promptTokens: 0, completionTokens: 0, reasoningTokens: 0 };
       // The vendor bills each image; some models generate several if the prompt requests them.
       const result = { usage, complete: true, imageCount: urls.length, text: () => '' };
-      charge.settle(result, { status: 'ok', channelId });
+      const { surcharge } = applyOptionRules(ask.governedOptions, channel);
+      charge.settle(result, { status: 'ok', channelId: channel.id, surcharge });
       await new Promise<void>((resolve) => this.#dependencies.journal.whenWritten(resolve));
       if (!clientResponse.disconnected)
         sendImages(work, urls, Math.floor(this.#dependencies.clock.now() / 1_000), model.id);
@@ -88,14 +90,14 @@ export class ImageTaskRelay {
     request: ImageRequest,
     { candidates, model, charge }: ModelCallContext,
     images: ImageGeneration,
-  ): Promise<{ readonly urls: readonly string[]; readonly channelId: number }> {
+  ): Promise<{ readonly urls: readonly string[]; readonly channel: Channel }> {
     let last = new AppError('upstream_unavailable');
     for (const channel of candidates.slice(0, MAX_TRIES)) {
       const call = this.#dependencies.adapterContexts.contextFor(channel, this.#dependencies.stopping);
       const submission = await this.#submit(request, channel, { images, call, model: model.id, userId: charge.userId });
       if ('id' in submission) {
         const urls = await this.#pollUntilDone(images, request.model, submission.id, call);
-        return { urls, channelId: channel.id };
+        return { urls, channel };
       }
       last = submission.error;
       if (!submission.retryable) break;

@@ -106,6 +106,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   readonly #context: PreparedCall;
   /** The caller's request, without what an upstream has refused. */
   #request: ChatRequest;
+  /** Paths of what was removed because an upstream has refused it. */
+  #refusedParts: readonly string[] = [];
   #phase: Phase = 'sent';
   #attempt = -1;
   #exchange: UpstreamExchange | undefined;
@@ -346,7 +348,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     const isFirst = attempt === 0 && this.#request === request;
     const exchange = isFirst ? firstExchange : this.#prepareAgain(channel);
     if (exchange === undefined) return;
-    for (const path of exchange.dropped) clientResponse.addDropped(path);
+    clientResponse.setDropped([...this.#refusedParts, ...exchange.dropped]);
     this.#exchange = exchange;
     this.#sentAt = performance.now();
     if (tracing.isOn) this.#span = tracing.start(modelCallSpan(request, model, channel, this.#parent));
@@ -625,7 +627,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#phase = 'finished';
     control?.abort();
     this.#request = rest.request;
-    for (const path of rest.dropped) clientResponse.addDropped(path);
+    this.#refusedParts = rest.dropped;
     this.#span?.end(outcome);
     this.#send();
     return true;
@@ -681,7 +683,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   /** The entry for the request log. A call without a channel ended before it was sent. */
   #endAs(status: RequestStatus, errorCode?: ErrorCode): CallEnd {
     const channelId = this.#context.candidates[this.#attempt]?.id ?? 0;
-    return { status, errorCode, channelId, firstTokenMs: this.#firstTokenMs };
+    return { status, errorCode, channelId, surcharge: this.#exchange?.surcharge, firstTokenMs: this.#firstTokenMs };
   }
 
   journalMeta(): CallMeta {

@@ -101,7 +101,6 @@ export class Relay {
     const [first] = candidates;
     if (first === undefined) throw new AppError('upstream_unavailable');
     if (model.retirement !== undefined) clientResponse.setHeaders(toSunsetHeaders(model.retirement));
-    for (const index of droppedTools) clientResponse.addDropped(`tools.${index}`);
     const price = this.#determinePrice(model, request, planFactor);
     const { ref, client, begunAt } = clientResponse;
     const outputTokens = reservedOutputTokens(request, model.target, candidates);
@@ -125,6 +124,7 @@ export class Relay {
     try {
       const images = vendors.find(model.vendor)?.images;
       if (images !== undefined) {
+        clientResponse.setDropped(droppedTools.map((index) => `tools.${index}`));
         await imageRelay.serve(caller, { request, clientResponse, charge, model, candidates }, images);
         return undefined;
       }
@@ -285,7 +285,7 @@ interface PreparedCall extends ChannelsPermittingOptions {
 /** The channels that may serve a request, with the effects of their option rules. */
 interface ChannelsPermittingOptions {
   readonly candidates: readonly Channel[];
-  /** The largest surcharge of any of these channels, in whole quota. */
+  /** The largest surcharge of any of these channels, in whole quota; the one that serves the call may ask for less. */
   readonly surcharge: number;
   /** Indexes of the tools the first channel leaves out. */
   readonly droppedTools: readonly number[];

@@ -38,8 +38,10 @@ export interface UpstreamExchange {
   readonly request: StreamedRequest;
   /** Converts the response to the caller's dialect; undefined where both are the same. */
   readonly conversion: ResponseConversion | undefined;
-  /** Paths of the request's members that the upstream's dialect cannot express and that change nothing. */
+  /** Paths of the request's members that are left out: by a rule of the channel, or because they change nothing. */
   readonly dropped: readonly string[];
+  /** Whole quota on top of the price, for options that the channel prices. */
+  readonly surcharge: number;
 }
 
 /** Parameters of an attempt apart from the request. */
@@ -117,7 +119,8 @@ export function prepareExchange(
 ): UpstreamExchange {
   const { dialect: asked, forwardedHeaders, wantsUsage } = request;
   const dialect = upstreamDialect(asked, channel.vendor, channel.options) ?? asked;
-  const { droppedTools } = applyOptionRules(request.governedOptions, channel);
+  const { droppedTools, surcharge } = applyOptionRules(request.governedOptions, channel);
+  const leftOut = droppedTools.map((index) => `tools.${index}`);
   const limit = outputLimitFor(request, model.target, channel);
   const upstreamModel = toUpstreamModelName(channel, model);
   const target = {
@@ -130,7 +133,7 @@ export function prepareExchange(
     const { request: own, dropped } = withoutForeignParts(request, upstreamModel);
     const body = toUpstreamBody(own, { model: upstreamModel, limit, droppedTools });
     const sent = toRequest(channel, target, body, timeouts, forwardedHeaders);
-    return { dialect, request: sent, conversion: undefined, dropped };
+    return { dialect, request: sent, conversion: undefined, dropped: [...leftOut, ...dropped], surcharge };
   }
   const codecs = { source: askedCodec, target: source };
   const { body, dropped, names, origins, callIds } = convertRequest(request, codecs, {
@@ -154,7 +157,8 @@ export function prepareExchange(
     dialect,
     request: toRequest(channel, target, body, timeouts),
     conversion: new ResponseConversion(source, askedCodec, context),
-    dropped,
+    dropped: [...leftOut, ...dropped],
+    surcharge,
   };
 }
 
