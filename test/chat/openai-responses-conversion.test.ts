@@ -462,4 +462,34 @@ describe('the Responses API, converted', { concurrency: false }, () => {
     assert.deepEqual([choice?.message.content, choice?.finish_reason], ['Hi', 'tool_calls']);
     assert.equal((await service.waitUntilSettled())[0]?.charged, 10 + 5 * 4);
   });
+
+  test('a channel that cannot express a request leaves it to those that can', async () => {
+    const price = { input_per_million: 1, output_per_million: 1 };
+    const model = { id: 'both', vendor: 'openai', kind: 'chat', price };
+    await service.operator.requestData('POST', '/api/admin/models', model);
+    const add = (upstream: ScriptedUpstream, priority: number, options: object = {}) =>
+      service.operator.addChannel({
+        vendor: 'openai',
+        base_url: upstream.url,
+        credentials: { api_key: 'sk-0123456789' },
+        models: ['both'],
+        priority,
+        options: { private: true, ...options },
+      });
+    const failing = await startScriptedUpstream();
+    failing.respondWith((response) => response.writeHead(503).end());
+    await add(chat, 10, { responses: false });
+    const whole = await add(modern, 5);
+    const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] }];
+    modern.respondWith((response) => response.end(JSON.stringify({ id: 'r', output, usage: USAGE })));
+    const ask = () => send('/v1/responses', { model: 'both', input: 'hi', top_logprobs: 3 });
+    const sent = () => [failing, chat, modern].map(({ requests }) => requests.splice(0).length);
+
+    assert.deepEqual([(await ask()).status, sent()], [200, [0, 0, 1]], 'the first channel');
+    await add(failing, 20);
+    assert.deepEqual([(await ask()).status, sent()], [200, [1, 0, 1]], 'the next channel after a failure');
+    await service.operator.requestData('PUT', `/api/admin/channels/${whole}`, { enabled: false });
+    assert.deepEqual([(await ask()).status, sent()], [503, [1, 0, 0]], 'the last channel after a failure');
+    await failing.stop();
+  });
 });

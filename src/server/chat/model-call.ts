@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../contract/error-codes.ts';
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import type { RequestStatus } from '../../contract/request-kinds.ts';
 import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
-import { isAppError } from '../platform/app-error.ts';
+import { type AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { tryParse } from '../platform/json.ts';
 import type { Log } from '../platform/log.ts';
@@ -108,6 +108,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   #request: ChatRequest;
   /** Paths of what was removed because an upstream has refused it. */
   #refusedParts: readonly string[] = [];
+  /** Failure of the newest attempt that was refused. */
+  #failure: AppError | undefined;
   #phase: Phase = 'sent';
   #attempt = -1;
   #exchange: UpstreamExchange | undefined;
@@ -317,6 +319,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     return channel;
   }
 
+  get #hasNext(): boolean {
+    return this.#attempt + 1 < Math.min(MAX_ATTEMPTS, this.#context.candidates.length);
+  }
+
   get #mask(): CredentialMask {
     return credentialMaskOf(this.#channel);
   }
@@ -358,8 +364,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   /**
-   * Prepares another attempt. Undefined if its rules leave an option in the request that its dialect
-   * cannot express: the call has then ended.
+   * Prepares another attempt. Undefined if the dialect of its channel cannot express the request: the next channel has
+   * then been called, or the call has ended with the failure of the one before.
    */
   #prepareAgain(channel: Channel): UpstreamExchange | undefined {
     const { model, clientResponse } = this.#context;
@@ -367,8 +373,11 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     try {
       return prepareExchange(this.#request, model, channel, { timeouts, id: clientResponse.id, nowMs: clock.now() });
     } catch (error) {
-      this.#markFinished();
-      this.#refundAndFail(error);
+      if (isAppError(error, 'invalid_request') && this.#hasNext) this.#tryNextChannel();
+      else {
+        this.#markFinished();
+        this.#refundAndFail(this.#failure ?? error);
+      }
       return undefined;
     }
   }
@@ -601,13 +610,13 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
    * caller gets the error.
    */
   #failBeforeFirstByte(refusal: UpstreamFailure, control?: ExchangeControl): void {
-    const { clientResponse, candidates } = this.#context;
+    const { clientResponse } = this.#context;
     if (this.#sendWithoutReasoning(refusal, control)) return;
     this.#reportFailure(refusal);
-    const hasNext = this.#attempt + 1 < Math.min(MAX_ATTEMPTS, candidates.length);
+    this.#failure = refusal.error;
     this.#phase = 'finished';
     control?.abort();
-    if (refusal.retryable && hasNext && !this.#hasBegun && !clientResponse.disconnected) {
+    if (refusal.retryable && this.#hasNext && !this.#hasBegun && !clientResponse.disconnected) {
       this.#tryNextChannel();
       return;
     }

@@ -2,7 +2,7 @@ import { defined } from '../../contract/objects.ts';
 import { type ChatPrice, findPricedSize, isChatPrice, UnpricedError } from '../../contract/pricing.ts';
 import type { Channel, ResolvedModel } from '../channels/directory.ts';
 import type { FindPlanTerms } from '../plans/plan-store.ts';
-import { AppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
+import { AppError, isAppError, modelNotAllowedError, noPriceError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { type Admission, type ApiKeyLimiter, type LimitedKey, toQuotaHeaders } from '../platform/limits/rate-limits.ts';
@@ -23,7 +23,7 @@ import type { ImageTaskRelay } from './image-tasks.ts';
 import { ModelCall, type ModelCallDependencies } from './model-call.ts';
 import { applyOptionRules, NO_VERDICT, refusedOption } from './options.ts';
 import { type ChatRequest, cacheAffinityKey, reservedOutputTokens, wrongModelKind } from './request.ts';
-import { prepareExchange, upstreamDialect } from './upstream.ts';
+import { prepareExchange, type UpstreamExchange, upstreamDialect } from './upstream.ts';
 
 interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished' | 'loggedReasons'> {
   readonly batcher: ChargeBatcher;
@@ -95,11 +95,10 @@ export class Relay {
     caller: ModelCaller,
     request: ChatRequest,
     clientResponse: ClientResponse,
-    { model, candidates, surcharge, droppedTools, planFactor }: PreparedCall,
+    { model, candidates, surcharge, droppedTools, planFactor, serving }: PreparedCall,
   ): Promise<ModelCall | undefined> {
-    const { batcher, imageRelay, vendors, timeouts, clock } = this.#dependencies;
-    const [first] = candidates;
-    if (first === undefined) throw new AppError('upstream_unavailable');
+    const { batcher, imageRelay, vendors, clock, channels } = this.#dependencies;
+    if (candidates.length === 0) throw new AppError('upstream_unavailable');
     if (model.retirement !== undefined) clientResponse.setHeaders(toSunsetHeaders(model.retirement));
     const price = this.#determinePrice(model, request, planFactor);
     const { ref, client, begunAt } = clientResponse;
@@ -129,13 +128,10 @@ export class Relay {
         return undefined;
       }
       // Anything the upstream's dialect cannot express is refused before quota is reserved.
-      const firstExchange = prepareExchange(request, model, first, {
-        timeouts,
-        id: clientResponse.id,
-        nowMs: clock.now(),
-      });
+      const { firstExchange, candidates: able } = this.#prepareFirst(request, clientResponse, model, candidates);
+      if (able[0] !== serving[0]) channels.abandonTrial(serving);
       await charge.reserve(caller, model.id, outputTokens);
-      const context = { request, clientResponse, charge, model, candidates, firstExchange };
+      const context = { request, clientResponse, charge, model, candidates: able, firstExchange };
       const call = new ModelCall(this.#callDependencies, context);
       this.#activeCalls.add(call);
       call.start();
@@ -144,6 +140,31 @@ export class Relay {
       admission?.end(0);
       throw error;
     }
+  }
+
+  /**
+   * Prepares the call for the first channel whose dialect can express it: those of one model may differ.
+   *
+   * @returns the exchange, and the channels from that one on
+   * @throws AppError `invalid_request` if none can, for the first one
+   */
+  #prepareFirst(
+    request: ChatRequest,
+    { id }: ClientResponse,
+    model: ResolvedModel,
+    candidates: readonly Channel[],
+  ): { readonly firstExchange: UpstreamExchange; readonly candidates: readonly Channel[] } {
+    const { timeouts, clock } = this.#dependencies;
+    let refusal: unknown;
+    for (const [index, channel] of candidates.entries())
+      try {
+        const firstExchange = prepareExchange(request, model, channel, { timeouts, id, nowMs: clock.now() });
+        return { firstExchange, candidates: candidates.slice(index) };
+      } catch (error) {
+        if (!isAppError(error, 'invalid_request')) throw error;
+        refusal ??= error;
+      }
+    throw refusal;
   }
 
   /**
