@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { DestinationStream } from 'pino';
 import type { NotReadyReason } from '../contract/service.ts';
 import { VERSION } from './package-root.ts';
 import type { Clock } from './platform/clock.ts';
-import { SingleFlight } from './platform/concurrency.ts';
+import { SingleFlight, withinTime } from './platform/concurrency.ts';
 import type { Config, Live, SiteSettings } from './platform/config.ts';
 import { type Database, DiskFullError, openDatabaseClock } from './platform/db/database.ts';
 import { metaMigrations, migrate } from './platform/db/migrate.ts';
@@ -247,11 +246,11 @@ class Readiness {
   /** Why this process is not ready; undefined when it is. Resolves within two seconds. */
   async notReadyReason(): Promise<NotReadyReason | undefined> {
     if (this.#draining) return 'draining';
-    const answered = new AbortController();
-    const late = delay(DEADLINE_MS, 'database' as const, { signal: answered.signal }).catch(() => undefined);
-    const notReadyReason = await Promise.race([this.#pings.run('', () => this.#ping()), late]);
-    answered.abort();
-    return notReadyReason;
+    return withinTime(
+      this.#pings.run('', () => this.#ping()),
+      DEADLINE_MS,
+      () => 'database' as const,
+    );
   }
 
   #ping(): Promise<NotReadyReason | undefined> {

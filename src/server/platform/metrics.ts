@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { isAppError } from './app-error.ts';
 import { getOrCreateEntry } from './cache.ts';
+import { withinTime } from './concurrency.ts';
 
 /** A finished call to an upstream. All fields but `channelId` have closed sets of values. */
 export interface UpstreamCallRecord {
@@ -233,14 +233,10 @@ function addGauge(
 }
 
 async function readInTime(read: OnDemandGauge['read'], otherwise: readonly Sample[]): Promise<readonly Sample[]> {
-  const late = new AbortController();
-  const timeout = delay(READ_TIMEOUT_MS, otherwise, { signal: late.signal, ref: false }).catch(() => otherwise);
   try {
-    return await Promise.race([read(), timeout]);
+    return await withinTime(Promise.resolve(read()), READ_TIMEOUT_MS, () => otherwise);
   } catch {
     return otherwise;
-  } finally {
-    late.abort();
   }
 }
 
