@@ -14,6 +14,9 @@ export interface ImportedUsage {
   readonly tokens: number;
 }
 
+/** Rows of usage per statement: SQLite takes 32,766 values in one, PostgreSQL 65,535. */
+const USAGE_ROWS = 1_000;
+
 /** Reported for an account whose e-mail is already the login of another account. */
 export const NO_LOGIN_EMAIL = 'no-login-email';
 
@@ -122,24 +125,25 @@ export class AccountImportStore extends ImportRecordStore {
 
   /** Inserts the usage of accounts as history. */
   async addUsage(trx: Trx, rows: readonly (Omit<ImportedUsage, 'sourceUserId'> & { readonly userId: number })[]) {
-    if (rows.length === 0) return;
-    await trx
-      .insertInto('usage_daily')
-      .values(
-        rows.map(({ userId, day, model, requests, quota, tokens }) => ({
-          user_id: userId,
-          day,
-          token_id: IMPORTED_USAGE_TOKEN,
-          model,
-          channel_id: 0,
-          requests,
-          quota,
-          prompt_tokens: tokens,
-          completion_tokens: 0,
-        })),
-      )
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    // The accounts of one page may have used many models for years: more values than a statement takes.
+    for (let from = 0; from < rows.length; from += USAGE_ROWS)
+      await trx
+        .insertInto('usage_daily')
+        .values(
+          rows.slice(from, from + USAGE_ROWS).map(({ userId, day, model, requests, quota, tokens }) => ({
+            user_id: userId,
+            day,
+            token_id: IMPORTED_USAGE_TOKEN,
+            model,
+            channel_id: 0,
+            requests,
+            quota,
+            prompt_tokens: tokens,
+            completion_tokens: 0,
+          })),
+        )
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
   }
 
   /** The subset of these keys that already exist. */

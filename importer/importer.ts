@@ -220,23 +220,29 @@ class SourceChangedError extends Error {
 }
 
 /** Values that change with every use of a source: its money, its videos and the newest row of its log. */
-const FIGURES = [
-  ['users', 'select count(*) as n, sum([quota]) as q, sum([used_quota]) as u, max([id]) as m from [users]'],
-  ['tokens', 'select count(*) as n, sum([used_quota]) as u, sum([remain_quota]) as r, max([id]) as m from [tokens]'],
-  ['redemptions', 'select count(*) as n, sum([status]) as s, max([id]) as m from [redemptions]'],
+const figuresOf = (sum: (column: string) => string) =>
   [
-    'tasks',
-    "select count(*) as n, sum([quota]) as q, sum(case when [status] in ('SUCCESS', 'FAILURE') then 1 else 0 end) as e, max([id]) as m from [tasks]",
-  ],
-  ['logs', 'select max([id]) as m from [logs]'],
-] as const;
+    ['users', `count(*) as n, ${sum('quota')}, ${sum('used_quota')}, max([id]) as m`],
+    ['tokens', `count(*) as n, ${sum('used_quota')}, ${sum('remain_quota')}, max([id]) as m`],
+    ['redemptions', `count(*) as n, ${sum('status')}, max([id]) as m`],
+    [
+      'tasks',
+      `count(*) as n, ${sum('quota')}, sum(case when [status] in ('SUCCESS', 'FAILURE') then 1 else 0 end) as e, max([id]) as m`,
+    ],
+    ['logs', 'max([id]) as m'],
+  ] as const;
+
+const sumOf = (column: string): string => `sum([${column}]) as [${column}]`;
+/** SQLite's `sum` fails beyond 64 bits, which ten accounts with a practically unlimited balance exceed. */
+const sumInParts = (column: string): string =>
+  `sum([${column}] / 1000000) as [${column}_millions], sum([${column}] % 1000000) as [${column}_rest]`;
 
 /** Equal for two reads between which nothing was charged, created or used. */
 async function changeMarkerOf(source: SourceDatabase): Promise<string> {
   const parts: string[] = [];
-  for (const [table, text] of FIGURES) {
+  for (const [table, figures] of figuresOf(source.engine === 'sqlite' ? sumInParts : sumOf)) {
     if (!source.tables.has(table)) continue;
-    const [row] = await source.query(text);
+    const [row] = await source.query(`select ${figures} from [${table}]`);
     parts.push(
       `${table} ${Object.values(row ?? {})
         .map((value) => String(value ?? 0).replace(/\.0*$/, ''))

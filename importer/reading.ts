@@ -93,7 +93,7 @@ async function readGroups(
   channels: readonly GroupedChannel[],
 ): Promise<void> {
   const rows = source.tables.get('users')?.includes('group')
-    ? await source.query('select distinct [group] from [users] order by [group]')
+    ? await source.query(`select distinct ${source.exactly('[group]')} as [group] from [users] order by 1`)
     : [];
   const names = [...new Set(rows.map((row) => textOf(row, 'group') || DEFAULT_GROUP))];
   const options = await readOptions(source);
@@ -108,7 +108,8 @@ async function readGroups(
 /** Numbers of keys by the group they name. */
 async function countKeysByGroup(source: SourceDatabase): Promise<ReadonlyMap<string, number>> {
   if (source.tables.get('tokens')?.includes('group') !== true) return new Map();
-  const rows = await source.query('select [group], count(*) as [keys] from [tokens] group by [group]');
+  const group = source.exactly('[group]');
+  const rows = await source.query(`select ${group} as [group], count(*) as [keys] from [tokens] group by ${group}`);
   return new Map(
     rows.flatMap((row) => {
       const group = textOf(row, 'group');
@@ -233,11 +234,12 @@ const NEW_BACKUP_CODES = 'its second step comes over, its backup codes do not: m
 async function usageOf(source: SourceDatabase, page: readonly SourceRow[]): Promise<ImportedUsage[]> {
   const [first, last] = [page[0], page.at(-1)];
   if (first === undefined || last === undefined || !source.tables.has('quota_data')) return [];
+  const model = source.exactly("coalesce(trim([model_name]), '')");
   const rows = await source.query(
-    `select [user_id], [model_name], [created_at] - [created_at] % 86400 as [day_start],
+    `select [user_id], ${model} as [model_name], [created_at] - [created_at] % 86400 as [day_start],
        sum([count]) as [requests], sum([quota]) as [quota], sum([token_used]) as [tokens]
      from [quota_data] where [user_id] >= ? and [user_id] <= ?
-     group by [user_id], [model_name], [created_at] - [created_at] % 86400`,
+     group by [user_id], ${model}, [created_at] - [created_at] % 86400`,
     [integerOf(first, 'id'), integerOf(last, 'id')],
   );
   return rows.map((row) => ({
@@ -283,7 +285,7 @@ async function readKeys(
 
 /** Hashes of keys that occur in several rows: only these are kept in memory, not all keys of a large source. */
 async function repeatedKeysOf(source: SourceDatabase): Promise<ReadonlySet<string>> {
-  const value = "case when trim([key]) like 'sk-%' then substr(trim([key]), 4) else trim([key]) end";
+  const value = source.exactly("(case when trim([key]) like 'sk-%' then substr(trim([key]), 4) else trim([key]) end)");
   const rows = await source.query(`select ${value} as [value] from [tokens] group by ${value} having count(*) > 1`);
   return new Set(rows.map((row) => hashToken(`sk-${textOf(row, 'value')}`)));
 }
@@ -303,7 +305,7 @@ async function readCodes(context: ReadContext, visitor: ImportVisitor, found: Im
 
 /** Reads only these columns, because others are large. */
 const ENDED = { columns: TASK_COLUMNS, where: "[status] in ('SUCCESS', 'FAILURE')" };
-const UNFINISHED = { columns: TASK_COLUMNS, where: "[status] not in ('SUCCESS', 'FAILURE')" };
+const UNFINISHED = { columns: TASK_COLUMNS, where: "coalesce([status], '') not in ('SUCCESS', 'FAILURE')" };
 
 /**
  * Reads videos. Ended ones become history. Unfinished ones are imported with the amount paid for them if the database
@@ -338,8 +340,9 @@ async function readTasks(
 }
 
 async function repeatedIdsOf(source: SourceDatabase): Promise<ReadonlyMap<string, number>> {
+  const id = source.exactly('trim([task_id])');
   const rows = await source.query(
-    'select [task_id], min([id]) as [first_id] from [tasks] group by [task_id] having count(*) > 1',
+    `select ${id} as [task_id], min([id]) as [first_id] from [tasks] group by ${id} having count(*) > 1`,
   );
   return new Map(rows.map((row) => [textOf(row, 'task_id'), smallIntegerOf(row, 'first_id')]));
 }

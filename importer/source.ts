@@ -28,6 +28,11 @@ export interface SourceDatabase {
   page(table: string, after: bigint, limit: number, part?: TablePart): Promise<SourceRow[]>;
   /** The rows of a query; `?` stands for each parameter and `[name]` for a quoted name. */
   query(text: string, parameters?: readonly (string | bigint)[]): Promise<SourceRow[]>;
+  /**
+   * An expression whose values are compared character by character, as the old programs compare them. The usual
+   * collations of MySQL take letters that differ only in case or accents for equal.
+   */
+  exactly(expression: string): string;
   close(): Promise<void>;
 }
 
@@ -67,6 +72,8 @@ export async function openSourceDatabase(connection: SourceConnection): Promise<
     engine,
     tables,
     query,
+    exactly: (expression) =>
+      engine === 'mysql' ? `convert(${expression} using utf8mb4) collate utf8mb4_bin` : expression,
     async page(table, after, limit, { columns, where }: TablePart = {}) {
       const there = tables.get(table);
       if (there === undefined) return [];

@@ -69,8 +69,9 @@ function toModel(id: string, vendor: ChannelVendor, isVideo: boolean, price: Pri
 async function observedRatios(source: SourceDatabase, model: string): Promise<ObservedRatios> {
   if (source.tables.get('logs')?.includes('other') !== true) return {};
   const [row] = await source.query(
-    'select [other] from [logs] where [type] = 2 and [model_name] = ? order by [id] desc limit 1',
-    [model],
+    `select [other] from [logs] where [type] = 2 and [model_name] = ? and ${source.exactly('[model_name]')} = ?
+     order by [id] desc limit 1`,
+    [model, model],
   );
   const other = row === undefined ? undefined : objectOf(row, 'other');
   const numberOf = (key: string): number | undefined => {

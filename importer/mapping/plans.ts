@@ -48,6 +48,7 @@ export function mapGroupsToPlans(
   channels: readonly GroupedChannel[],
 ): (readonly [group: string, outcome: Outcome<ImportedGroup>])[] {
   const ratios = readGroupRatios(options);
+  const codes = new Set<string>();
   return groups.flatMap((group) => {
     const own = ratios.of(group, group);
     const serving = channels.filter((channel) => channel.groups.includes(group)).map(({ sourceId }) => sourceId);
@@ -65,10 +66,12 @@ export function mapGroupsToPlans(
       group === DEFAULT_GROUP ? [NEW_ACCOUNTS] : [],
       serving.length === 0 && channels.length > 0 ? ['no channel of it came over; all channels serve it here'] : [],
     ].flat();
+    const code = codeOf(group, codes);
+    codes.add(code);
     const value = {
       group,
-      code: codeOf(group),
-      name: toPlainText(group, 100) || codeOf(group),
+      code,
+      name: toPlainText(group, 100) || code,
       factor,
       channels: isWhole ? [] : serving,
     };
@@ -170,9 +173,10 @@ const describeFactor = (factor: unknown): string => `prices × ${toPlainText(JSO
 const ownValue = (map: unknown, name: string): unknown =>
   isObject(map) && Object.hasOwn(map, name) ? map[name] : undefined;
 
-function codeOf(group: string): string {
-  const plain = group.toLowerCase();
-  return `group-${/^[a-z0-9_-]{1,50}$/.test(plain) ? plain : hashToken(group).slice(0, 12)}`;
+/** Codes have no capital letters; groups may differ only in these. */
+function codeOf(group: string, taken: ReadonlySet<string>): string {
+  const plain = `group-${group.toLowerCase()}`;
+  return /^[a-z0-9_-]{1,56}$/.test(plain) && !taken.has(plain) ? plain : `group-${hashToken(group).slice(0, 12)}`;
 }
 
 /** A redemption code that has not been used. */

@@ -227,7 +227,7 @@ function readSourceTask(row: SourceRow, repeated: RepeatedIds): SourceTask {
   return {
     sourceId,
     userId: smallIntegerOf(row, 'user_id'),
-    tokenId: typeof secrets.token_id === 'number' ? secrets.token_id : undefined,
+    tokenId: Number.isSafeInteger(secrets.token_id) ? (secrets.token_id as number) : undefined,
     channelId: smallIntegerOf(row, 'channel_id'),
     publicId: isUsable ? publicId : undefined,
     vendorId: text(secrets.upstream_task_id) || (OWN_ID.test(publicId) ? '' : publicId),

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { forEachDatabase } from '../../test/for-each-database.ts';
+import { hasMariadb, type MariadbServer, startMariadb } from '../../test/mariadb.ts';
+import type { Generation } from '../source.ts';
+import { makeTestImporter, newSqliteUrl, requestFor } from './imported-rows.ts';
+import { NOW_SECONDS, OLD_PASSWORD_HASH } from './source-rows.ts';
+import { openWriter, type SourceWriter, writeSource } from './write-source.ts';
+
+const GENERATION: Generation = 'new-api with task ids';
+
+forEachDatabase((name, open) => {
+  let folder: string;
+  let mariadb: MariadbServer | undefined;
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
+    if (name === 'postgres' && (hasMariadb() || process.env.CI)) mariadb = await startMariadb();
+  });
+  after(async () => {
+    await mariadb?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function importOf(change: (writer: SourceWriter) => Promise<void>, from = newSqliteUrl(folder)) {
+    await writeSource(from, GENERATION);
+    const writer = await openWriter(from);
+    await change(writer);
+    await writer.close();
+    const database = await open();
+    const request = requestFor(from, GENERATION);
+    const dry = await makeTestImporter(database).dryRun(request);
+    const applied = await makeTestImporter(database).apply(request);
+    assert.deepEqual(applied.proof, { discrepancies: [], changes: [] });
+    assert.deepEqual(dry.findings, applied.findings);
+    return { ...database, applied };
+  }
+
+  it('imports the usage of years', async () => {
+    const { kysely } = await importOf(async ({ run }) => {
+      await run('begin');
+      for (let day = 0; day < 730; day++)
+        for (const model of ['gpt-4o', 'claude-x', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
+          await run(
+            'insert into quota_data (user_id, model_name, created_at, token_used, count, quota) values (3, ?, ?, 10, 1, 5)',
+            [model, NOW_SECONDS - day * 86_400],
+          );
+      await run('commit');
+    });
+    const { sum } = await kysely
+      .selectFrom('usage_daily')
+      .innerJoin('accounts', 'accounts.id', 'user_id')
+      .select(({ fn }) => fn.sum<number>('quota').as('sum'))
+      .where('username', '=', 'alice-3')
+      .executeTakeFirstOrThrow();
+    assert.equal(Number(sum), 730 * 11 * 5);
+  });
+
+  it('imports balances whose sum exceeds 64 bits', async () => {
+    const { kysely, applied } = await importOf(async ({ run }) => {
+      for (let id = 100; id < 120; id++)
+        await run(
+          `insert into users (id, username, password, role, status, quota, aff_quota, used_quota, "group", aff_code)
+           values (?, ?, ?, 1, 1, 999999999999999999, 0, 0, 'default', ?)`,
+          [id, `rich${id}`, OLD_PASSWORD_HASH, `rich${id}`],
+        );
+    });
+    const rich = await kysely.selectFrom('accounts').select('id').where('username', 'like', 'rich%').execute();
+    assert.deepEqual(rich, []);
+    const why = applied.findings.filter(
+      ({ text }) => text === 'its balance of 999999999999999999 is more than a wallet holds',
+    );
+    assert.equal(why.length, 20);
+  });
+
+  const subscribers = ({ kysely }: Awaited<ReturnType<typeof importOf>>) =>
+    kysely
+      .selectFrom('subscriptions')
+      .innerJoin('plans', 'plans.id', 'plan_id')
+      .innerJoin('accounts', 'accounts.id', 'user_id')
+      .select(['username', 'plans.name', 'price_factor'])
+      .orderBy('username')
+      .execute();
+
+  it('imports groups whose names differ only in case as plans of their own', async () => {
+    const imported = await importOf(async ({ run }) => {
+      await run(`update options set value = '{"VIP":0.5,"Vip":0.6,"vip":0.8}' where "key" = 'GroupRatio'`);
+      for (const [group, id] of [
+        ['VIP', 2],
+        ['Vip', 3],
+        ['vip', 4],
+      ] as const)
+        await run('update users set "group" = ? where id = ?', [group, id]);
+    });
+    assert.deepEqual(
+      (await subscribers(imported)).map((row) => Object.values(row).join(' ')),
+      ['alice VIP 0.5', 'alice-3 Vip 0.6', 'github vip 0.8', 'negative vip 0.8'],
+    );
+  });
+
+  const noMariadb =
+    name !== 'postgres' || (!hasMariadb() && !process.env.CI)
+      ? 'MariaDB is not installed, or read in the other suite'
+      : false;
+  it('tells names apart that MariaDB takes for equal', { skip: noMariadb }, async () => {
+    const imported = await importOf(
+      async ({ run }) => {
+        await run('update options set value = \'{"VIP":0.5,"vip":0.8}\' where `key` = \'GroupRatio\'');
+        await run("update users set `group` = 'VIP' where id = 2");
+        await run("update users set `group` = 'vip' where id = 4");
+        await run("update tasks set task_id = 'Task_Failed' where id = 1");
+        for (const [id, model] of ['Model', 'model', 'model '].entries())
+          await run(
+            'insert into quota_data (id, user_id, model_name, created_at, token_used, count, quota) values (?, 3, ?, ?, 10, 1, 5)',
+            [100 + id, model, NOW_SECONDS],
+          );
+      },
+      await mariadb?.freshUrl(),
+    );
+    assert.deepEqual(
+      (await subscribers(imported)).map((row) => Object.values(row).join(' ')),
+      ['alice VIP 0.5', 'github vip 0.8', 'negative vip 0.8'],
+    );
+    const tasks = await imported.kysely.selectFrom('tasks').select('public_id').where('seq', '<', 0).execute();
+    const ids = tasks.map(({ public_id: id }) => id).filter((id) => /^task_failed$/i.test(id));
+    assert.deepEqual(ids.sort(), ['Task_Failed', 'task_failed']);
+    const usage = await imported.kysely
+      .selectFrom('usage_daily')
+      .select(['model', 'quota'])
+      .where('model', '<>', 'gpt-4o')
+      .orderBy('quota')
+      .execute();
+    assert.deepEqual(usage, [
+      { model: 'Model', quota: 5 },
+      { model: 'model', quota: 10 },
+    ]);
+  });
+
+  it('lists a video without a state, and passes over a number that is no id of a key', async () => {
+    const { applied } = await importOf(async ({ run }) => {
+      await run("update tasks set status = null, progress = '100%' where id = 2");
+      await run(`update tasks set private_data = '{"token_id":1.5}' where id = 1`);
+      await run(`update tasks set private_data = '{"token_id":1e300}' where id = 20`);
+    });
+    const listed = applied.findings.filter(({ kind, source }) => kind === 'task' && source === '2');
+    assert.match(listed[0]?.text ?? '', /paid 71 for task_open, which is not finished/);
+  });
+});
