@@ -290,13 +290,46 @@ describe('copies of finished videos', () => {
       await writeFile(join(directory, 'incoming', 'dead.1'), 'x');
       for (const path of [join(files, folder, `${folder}orphan`), join(directory, 'incoming', 'dead.1')])
         await utimes(path, 1, 1);
-      clock.advance(1_000);
+      await artifacts.jobs[0]?.run(AbortSignal.timeout(60_000));
+      clock.advance(7 * DAY_MS);
       await artifacts.jobs[0]?.run(AbortSignal.timeout(60_000));
       assert.equal(await fixture.diskBytes(), CLIP.length);
       await rm(join(files, folder, name));
       assert.equal(await read('task_1'), undefined);
       await fixture.waitFor('stored', 'task_1');
       assert.deepEqual((await read('task_1'))?.bytes, CLIP);
+    });
+
+    it('files survive a database that does not know them, such as a new one or an older backup', async () => {
+      const { artifacts, directory, clock, notices, noticeKeys } = fixture;
+      const look = () => artifacts.jobs[0]?.run(AbortSignal.timeout(60_000));
+      artifacts.start({ openVideo: openWholeClip });
+      await fixture.enqueue('task_1');
+      await fixture.waitFor('stored', 'task_1');
+      const stored = await database.kysely.selectFrom('artifacts').selectAll().execute();
+      const forget = () => database.kysely.deleteFrom('artifacts').execute();
+      await forget();
+      clock.advance(30 * DAY_MS);
+      await look();
+      clock.advance(6.9 * DAY_MS);
+      await look();
+      assert.equal(await fixture.diskBytes(), CLIP.length);
+      assert.deepEqual(notices, ['Stored files belong to no video of this database', notices[0]]);
+      assert.equal(new Set(noticeKeys).size, 1, 'shown once');
+      // The right database is back: what was found is forgotten.
+      await database.kysely.insertInto('artifacts').values(stored).execute();
+      clock.advance(1);
+      await look();
+      await forget();
+      clock.advance(DAY_MS);
+      await look();
+      clock.advance(6.9 * DAY_MS);
+      await look();
+      assert.equal(await fixture.diskBytes(), CLIP.length);
+      clock.advance(0.2 * DAY_MS);
+      await look();
+      assert.deepEqual(await readdir(directory), ['files', 'incoming']);
+      assert.equal(await fixture.diskBytes(), 0);
     });
 
     it('a file that vanishes after weeks is copied again, although its vendor fails at first', async () => {

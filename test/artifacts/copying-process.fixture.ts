@@ -8,6 +8,7 @@ import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { makeArtifacts } from '../../src/server/artifacts/module.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openDatabase } from '../../src/server/platform/db/open-database.ts';
@@ -43,6 +44,7 @@ async function* pieces(): AsyncGenerator<Buffer> {
   }
 }
 
+let aheadMs = order.clockOffsetMs;
 const artifacts = makeArtifacts({
   config: parseConfig({
     ARTIFACTS_DIR: order.directory,
@@ -55,7 +57,7 @@ const artifacts = makeArtifacts({
   notifier: { notify: async () => {}, notifyAdministrators: async () => {} },
   events: { write: async () => {} },
   findPlanStorage: async () => ({ days: null, gb: null }),
-  clock: { now: () => Date.now() + order.clockOffsetMs },
+  clock: { now: () => Date.now() + aheadMs },
   log: openLog('silent'),
 });
 artifacts.start({
@@ -66,8 +68,11 @@ if (order.drains) {
   process.stdout.write('ready\n');
   while ((await artifacts.countPending()) > 0) await pause(20);
   await artifacts.removeEnded();
-  // Handles files that a kill left without a row.
-  for (const job of artifacts.jobs) await job.run(AbortSignal.timeout(60_000));
+  // Files that a kill left without a row are removed a week after they were found.
+  for (const days of [0, 7]) {
+    aheadMs += days * DAY_MS;
+    for (const job of artifacts.jobs) await job.run(AbortSignal.timeout(60_000));
+  }
   await artifacts.stop();
   process.stdout.write('drained\n');
   process.exit(0);

@@ -44,7 +44,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       await delay(50 + random.next(`round ${round}`) * 300);
       await processes.kill(started);
     }
-    // Leftovers of removed copies and of posters have no row, and are removed after an hour.
+    // Leftovers of removed copies and of posters have no row, and are removed after a week.
     await processes.drain(order(KILLS + 60, true));
 
     const database = openDatabase<Tables>(databaseUrl);

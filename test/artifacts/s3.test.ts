@@ -62,6 +62,9 @@ describe('copies in S3', () => {
       assert.equal(await s3.size(orphan), 1);
       fixture.clock.advance(2 * HOUR_MS);
       await fixture.artifacts.jobs[0]?.run(AbortSignal.timeout(60_000));
+      assert.equal(await s3.size(orphan), 1);
+      fixture.clock.advance(7 * 24 * HOUR_MS);
+      await fixture.artifacts.jobs[0]?.run(AbortSignal.timeout(60_000));
       assert.equal(await s3.size(orphan), undefined);
       assert.equal(await s3.size(known), CLIP.length);
       fixture.clock.advance(31 * 24 * HOUR_MS);

@@ -520,6 +520,37 @@ async function markRemoving(trx: Trx, rows: readonly LockedRow[]): Promise<void>
   );
 }
 
+/** A file that no row names. */
+type OrphanFile = Pick<Selectable<Tables['orphan_files']>, 'id' | 'found_at'>;
+
+/** SQL of `orphan_files`. */
+export class OrphanFileStore {
+  readonly #database: Database<Tables>;
+  constructor(database: Database<Tables>) {
+    this.#database = database;
+  }
+
+  /**
+   * Records files without a row.
+   * @param seenAt start of the look through the storage
+   * @returns the files, with the time each was first found
+   */
+  async record(ids: readonly string[], seenAt: number): Promise<readonly OrphanFile[]> {
+    if (ids.length === 0) return [];
+    return this.#database.kysely
+      .insertInto('orphan_files')
+      .values(ids.map((id) => ({ id, found_at: seenAt, seen_at: seenAt })))
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: seenAt }))
+      .returning(['id', 'found_at'])
+      .execute();
+  }
+
+  /** Forgets the files that a whole look through the storage did not find, or found to have a row. */
+  async forgetUnseen(seenAt: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('orphan_files').where('seen_at', '<', seenAt).execute();
+  }
+}
+
 /** A stored video that expires soon. */
 export type EndingCopy = Pick<ArtifactRow, 'id' | 'task_id' | 'user_id' | 'expires_at'>;
 

@@ -19,12 +19,20 @@ import {
   type VideoSources,
 } from './artifact-copier.ts';
 import { ArtifactReader } from './artifact-reader.ts';
-import { ArtifactStore, ExpiryNoticeStore, RemovalStore, StorageUsageStore, type Usage } from './artifact-store.ts';
+import {
+  ArtifactStore,
+  ExpiryNoticeStore,
+  OrphanFileStore,
+  RemovalStore,
+  StorageUsageStore,
+  type Usage,
+} from './artifact-store.ts';
 import { createFileStorage } from './create-storage.ts';
 import { IncomingFileDirectory } from './file-storage.ts';
 import {
   ArtifactRemover,
   accountStorageLimits,
+  orphansNotice,
   type PlanStorage,
   type SpaceShortage,
   type StorageLimits,
@@ -140,7 +148,11 @@ export function makeArtifacts({
     return tellAdministrators(storageFullNotice(shortage, since, clock.now()));
   };
   const onUnremovable = () => onShortage('unremovable', clock.now());
-  const remover = new ArtifactRemover({ ...shared, store, removals, files, incoming, isAvailable, onUnremovable });
+  const remover = new ArtifactRemover({
+    ...{ ...shared, store, removals, files, incoming, isAvailable, onUnremovable },
+    orphans: new OrphanFileStore(database),
+    onOrphans: (count, lastRemovedAt) => tellAdministrators(orphansNotice(count, lastRemovedAt)),
+  });
   const limits = { maxBytes: config.artifactsMaxGb * GB, minFreeBytes: config.artifactsMinFreeGb * GB };
   const space = new StorageSpace({ usage, removals, files, remover, clock, ...limits, onShortage });
   const posters = new Posters({ ...shared, store, files, incoming, limitsOf, ffmpeg });

@@ -6,7 +6,14 @@ import type { Config } from '../platform/config.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
 import type { ScheduledJob } from '../platform/scheduled-jobs.ts';
-import type { ArtifactStore, OldestCopy, RemovalStore, RemovingCopy, StorageUsageStore } from './artifact-store.ts';
+import type {
+  ArtifactStore,
+  OldestCopy,
+  OrphanFileStore,
+  RemovalStore,
+  RemovingCopy,
+  StorageUsageStore,
+} from './artifact-store.ts';
 import type { ArtifactFileStorage, IncomingFileDirectory } from './file-storage.ts';
 
 /**
@@ -303,6 +310,29 @@ export const storageFullNotice = (shortage: SpaceShortage, since: number, now: n
   deduplicationKey: `storage.${KEYS[shortage](since)}:${Math.floor(now / DAY_MS)}`,
 });
 
+/**
+ * Notified once for all files without a row that were first found on one day.
+ *
+ * @param lastRemovedAt Unix milliseconds
+ */
+export function orphansNotice(files: number, lastRemovedAt: number): AdminNotice {
+  const day = new Date(lastRemovedAt).toISOString().slice(0, 10);
+  return {
+    type: 'system',
+    topic: 'storage.full',
+    title: {
+      en: 'Stored files belong to no video of this database',
+      'zh-CN': '部分存储文件不属于此数据库中的任何视频',
+    },
+    content: {
+      en: `The database does not know ${files} stored files, as after a restore of an older backup. Each is removed a week after it was found, the last on ${day}. If this is the wrong database, stop this service before then, and correct DATABASE_URL. See docs/artifacts.md.`,
+      'zh-CN': `数据库中没有 ${files} 个存储文件的记录，例如在恢复较早的备份之后。每个文件在发现一周后删除，最后一批于 ${day} 删除。如果数据库有误，请在此之前停止本服务，并更正 DATABASE_URL。处理方法见 docs/artifacts.md。`,
+    },
+    targetUrl: '',
+    deduplicationKey: `storage.orphans:${day}`,
+  };
+}
+
 /** A plan's limits for stored copies; null: the setting applies. */
 export interface PlanStorage {
   readonly days: number | null;
@@ -339,12 +369,15 @@ export function accountStorageLimits(
 interface ArtifactRemoverDependencies {
   readonly store: ArtifactStore;
   readonly removals: RemovalStore;
+  readonly orphans: OrphanFileStore;
   readonly files: ArtifactFileStorage;
   readonly incoming: IncomingFileDirectory;
   /** Whether the place of the files is there; none is removed meanwhile. */
   readonly isAvailable: () => Promise<boolean>;
   /** Called when files could repeatedly not be removed. Never throws. */
   readonly onUnremovable: () => Promise<void>;
+  /** Called with the number of files without a row and the time the last of them is removed, if they are many. Never throws. */
+  readonly onOrphans: (files: number, lastRemovedAt: number) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -358,6 +391,9 @@ const MAX_ERROR_LENGTH = 300;
 const ORPHAN_INTERVAL_MS = 6 * HOUR_MS;
 /** A younger file may belong to a row that is still being written. */
 const ORPHAN_AGE_MS = HOUR_MS;
+/** How long administrators have to notice that the database is not the one of the files. */
+const ORPHAN_GRACE_MS = 7 * DAY_MS;
+const MAX_LEFTOVERS = 20;
 
 /**
  * Removes copies in the order mark, file, row, so that no file ever exists without a row. A marked copy is no longer
@@ -417,9 +453,7 @@ export class ArtifactRemover {
     }
   }
 
-  /**
-   * Removes files that no row names, such as those left by restoring a database backup or placed by another program.
-   */
+  /** Looks for files that no row names, such as those left by restoring a database backup. */
   get orphanJob(): ScheduledJob {
     return {
       name: 'artifact orphans',
@@ -428,22 +462,41 @@ export class ArtifactRemover {
     };
   }
 
+  /**
+   * Removes the files that no row has named for a week. Never at once: the database may be an older backup, a trial
+   * restore beside the service or, by a mistake in DATABASE_URL, a new one, and uploaded files exist only here.
+   */
   async removeOrphans(signal?: AbortSignal): Promise<void> {
-    const { store, files, incoming, clock, log } = this.#dependencies;
-    const before = clock.now() - ORPHAN_AGE_MS;
+    const { store, orphans, files, incoming, clock, log, onOrphans } = this.#dependencies;
+    const now = clock.now();
+    const before = now - ORPHAN_AGE_MS;
     await incoming.removeOlder(before);
-    let removed = 0;
+    let [named, removed, waiting, newest] = [0, 0, 0, 0];
     for await (const batch of files.list()) {
       if (signal?.aborted === true) return;
       const old = batch.filter(({ changedAt }) => changedAt < before).map(({ id }) => id);
       const known = old.length === 0 ? new Set() : await store.findKnown(old);
-      for (const id of old.filter((each) => !known.has(each)))
-        await this.#orLater(id, async () => {
-          await files.remove(id);
-          removed += 1;
-        });
+      const unnamed = old.filter((id) => !known.has(id));
+      named += known.size;
+      for (const { id, found_at: foundAt } of await orphans.record(unnamed, now))
+        if (foundAt > now - ORPHAN_GRACE_MS) {
+          waiting += 1;
+          newest = Math.max(newest, foundAt);
+        } else
+          await this.#orLater(id, async () => {
+            await files.remove(id);
+            removed += 1;
+          });
     }
+    await orphans.forgetUnseen(now);
     if (removed > 0) log.warn({ removed }, 'removed files of videos that no row names');
+    if (waiting === 0) return;
+    log.warn(
+      { files: waiting },
+      'the database knows no video of these files: each is removed a week after it was found',
+    );
+    // A killed process leaves a few.
+    if (waiting > MAX_LEFTOVERS || waiting > named) await onOrphans(waiting, newest + ORPHAN_GRACE_MS);
   }
 }
 

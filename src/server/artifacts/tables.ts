@@ -47,6 +47,15 @@ export interface ArtifactTables {
   };
   /** Totals over all accounts, spread over several rows that have to be added up: each account changes one of them. */
   artifact_totals: { shard: number; bytes: number; files: number };
+  /** Files in the storage that no row of `artifacts` names, as after a restore of an older backup; removed later. */
+  orphan_files: {
+    /** The name of the file. */
+    id: string;
+    /** When it was first found without a row. */
+    found_at: number;
+    /** Start of the latest look through the storage that found it. */
+    seen_at: number;
+  };
 }
 
 /** Migrations of the artifact tables. */
@@ -106,6 +115,17 @@ export const artifactMigrations: readonly Migration[] = [
     async up({ schema }, { int64 }) {
       await schema.alterTable('artifacts').addColumn('removal_tries', int64, zero).execute();
       await schema.alterTable('artifacts').addColumn('next_removal_at', int64).execute();
+    },
+  },
+  {
+    id: '0124-orphan-files',
+    async up({ schema }, { int64, text }) {
+      await schema
+        .createTable('orphan_files')
+        .addColumn('id', text, (column) => column.primaryKey())
+        .addColumn('found_at', int64, required)
+        .addColumn('seen_at', int64, required)
+        .execute();
     },
   },
 ];
