@@ -433,6 +433,20 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.deepEqual((await rolesAfter(['other'])).roles, ['member']);
     });
 
+    it('refuses somebody whose groups the provider left out, instead of ending roles and memberships', async () => {
+      const leftOut = { _claim_names: { groups: 'src1', realm: 'src1' }, _claim_sources: { src1: { endpoint: 'x' } } };
+      const admin = { sub: 'many-groups' };
+      const visitor = browser();
+      await visitor.signIn(company, 'roles', { ...admin, realm: { groups: ['admins'] } });
+      const id = (await visitor.account())?.id;
+      for (const provider of ['roles', 'teams'])
+        assertRefused(await browser().signIn(company, provider, { ...admin, ...leftOut }), 'identity_rejected');
+      assert.equal((await service.root.ok('GET', `/api/admin/users/${id}`)).role, 'admin');
+      assert.equal((await visitor.account())?.id, id, 'still signed in');
+      // Elsewhere the claim has no effect.
+      assert.equal((await browser().signIn(company, 'company', { ...admin, ...leftOut })).status, 303);
+    });
+
     it('leaves an organization its owner who became the last one while the sign-in waited', async () => {
       const [founder, heir] = [await service.signUp('founder'), browser()];
       await service.root.ok('PUT', `/api/admin/users/${founder.id}`, { role: 'admin' });

@@ -2,7 +2,7 @@ import { createRemoteJWKSet, customFetch as joseFetch, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
 import { GITHUB_ISSUER, type IdentityProvider, type PROVIDER_CHECKS } from '../../contract/identity-providers.ts';
-import { defined } from '../../contract/objects.ts';
+import { defined, isObject } from '../../contract/objects.ts';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
@@ -379,6 +379,8 @@ function toIdentity(
     const value = readClaim(claims, provider.claims?.[name] ?? names[name]);
     return isStorable(value) && value.trim() !== '' ? value.trim() : undefined;
   };
+  const mapped = [provider.admins, ...(provider.organizations ?? [])].flatMap((each) => each?.claim ?? []);
+  for (const claim of mapped) assertStated(claims, claim);
   const email = text('email')?.toLowerCase();
   // Some providers write the boolean as text. Anything else, absence included, means that it is not verified.
   const verified = readClaim(claims, provider.claims?.email_verified ?? names.email_verified);
@@ -413,6 +415,19 @@ function readClaim(claims: Readonly<Record<string, unknown>>, name: string): unk
           : undefined,
       claims,
     );
+}
+
+/**
+ * Refuses a person whose claim the provider only refers to, as Entra does with the groups of somebody in more than 200
+ * (OpenID Connect Core, section 5.6.2): taken for a person without groups, they would lose role, memberships and keys.
+ *
+ * @throws identity_rejected
+ */
+function assertStated(claims: Readonly<Record<string, unknown>>, name: string): void {
+  const { _claim_names: elsewhere } = claims;
+  if (readClaim(claims, name) !== undefined || !isObject(elsewhere)) return;
+  if (Object.hasOwn(elsewhere, name) || Object.hasOwn(elsewhere, name.split('.', 1)[0] ?? ''))
+    throw rejected(`the provider left out the claim ${name}, which has too many values for a token`);
 }
 
 const hasValue = (claim: unknown, values: readonly string[]): boolean =>
