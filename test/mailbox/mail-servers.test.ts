@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
+import { OLD_PASSWORD, OLD_PASSWORD_HASH } from '../../importer/test/source-rows.ts';
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import { ALL_ACCEPTED, ALL_REFUSED, imapClient, sendAndRead, tryLogins } from '../mail-clients.ts';
 import { forEachMailServer, type MailServerFixture } from './mail-server-suites.ts';
@@ -112,6 +113,20 @@ forEachMailServer((name, open) => {
       await person.ok('PUT', '/api/user/self', { password: 'another password', original_password: PASSWORD });
       assert.deepEqual(await tryLogins(mailServer.endpoint(), login), ALL_REFUSED);
       assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...login, pass: 'another password' }), ALL_ACCEPTED);
+    });
+
+  if (name !== 'mailcow')
+    it('opens a legacy mailbox of an imported account with its old password', async () => {
+      const person = await service.personWithPhone('iris');
+      await service.adoptLegacy(person, 'iris');
+      await service.database.kysely
+        .updateTable('passwords')
+        .set({ hash: OLD_PASSWORD_HASH })
+        .where('user_id', '=', person.id)
+        .execute();
+      const login = { user: 'iris@mail.test', pass: OLD_PASSWORD };
+      assert.deepEqual(await tryLogins(mailServer.endpoint(), login), ALL_ACCEPTED);
+      assert.deepEqual(await tryLogins(mailServer.endpoint(), { ...login, pass: 'wrong' }), ALL_REFUSED);
     });
 
   it('accepts exactly the protocols of the password', async () => {

@@ -99,7 +99,7 @@ export class SandboxLoginCheck {
   readonly #store: MailboxStore;
   readonly #matchesAccount: (password: string, phc: string) => Promise<boolean>;
 
-  /** @param matchesAccount checks the password of an account against its argon2id hash in PHC form */
+  /** @param matchesAccount checks the password of an account against its hash, argon2id in PHC form or bcrypt */
   constructor(store: MailboxStore, matchesAccount: (password: string, phc: string) => Promise<boolean>) {
     this.#store = store;
     this.#matchesAccount = matchesAccount;
@@ -107,9 +107,11 @@ export class SandboxLoginCheck {
 
   async accepts(address: string, password: string, protocol: MailProtocol): Promise<boolean> {
     for (const hash of await this.#store.listLoginHashes(address, protocol)) {
-      const matches = hash.startsWith('{ARGON2ID}')
-        ? await this.#matchesAccount(password, hash.slice('{ARGON2ID}'.length))
-        : matchesGeneratedPassword(password, hash);
+      const [, ofAccount] = /^\{(?:ARGON2ID|BLF-CRYPT)\}(.*)$/.exec(hash) ?? [];
+      const matches =
+        ofAccount === undefined
+          ? matchesGeneratedPassword(password, hash)
+          : await this.#matchesAccount(password, ofAccount);
       if (matches === true) return true;
     }
     return false;

@@ -156,10 +156,13 @@ export class Provisioner {
 /** A hash that no password matches, in Dovecot's form. */
 const UNMATCHABLE_HASH = '{CRYPT}!';
 
+/** The hash of an account's password in Dovecot's form, as in the view `mail_auth_mailbox`; imported ones are bcrypt. */
+const toDovecotHash = (hash: string): string => `${hash.startsWith('$2') ? '{BLF-CRYPT}' : '{ARGON2ID}'}${hash}`;
+
 /** The data of a mailbox the mail server should currently have. */
 export function toMailboxServerData({ mailbox, enabled, accountHash }: MailboxWithApp): MailboxServerData {
   const own = mailbox.password_hash ?? UNMATCHABLE_HASH;
-  const legacy = accountHash === null ? UNMATCHABLE_HASH : `{ARGON2ID}${accountHash}`;
+  const legacy = accountHash === null ? UNMATCHABLE_HASH : toDovecotHash(accountHash);
   return {
     address: mailbox.address,
     ref: mailbox.ref,

@@ -125,4 +125,25 @@ export const mailboxMigrations: readonly Migration[] = [
         where m.state = 'active' and a.status = 1 and a.removed_at is null and p.hash is not null`.execute(trx);
     },
   },
+  {
+    id: '0124-mailboxes-of-imported-accounts',
+    async up(trx, { name }) {
+      // PostgreSQL replaces the view in place, because the mail server's role has been granted access to it.
+      if (name === 'sqlite') await sql`drop view mail_auth_mailbox`.execute(trx);
+      await sql`
+        create ${sql.raw(name === 'sqlite' ? '' : 'or replace')} view mail_auth_mailbox as
+        select m.address as username,
+          case
+            when a.status <> 1 then '{CRYPT}!'
+            when m.password_source <> 'account' then m.password_hash
+            when p.hash is null then '{CRYPT}!'
+            when p.hash like '$2%' then '{BLF-CRYPT}' || p.hash
+            else '{ARGON2ID}' || p.hash
+          end as password
+        from mailboxes m
+        join accounts a on a.id = m.user_id
+        left join passwords p on p.user_id = m.user_id
+        where m.state = 'active' and a.removed_at is null`.execute(trx);
+    },
+  },
 ];
