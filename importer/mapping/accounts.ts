@@ -1,5 +1,6 @@
 import type { Role } from '../../src/contract/account-fields.ts';
 import { toIpRange } from '../../src/server/platform/client-ip.ts';
+import { normalizeName } from '../../src/server/platform/text.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { SourceRow } from '../source.ts';
 import {
@@ -66,10 +67,11 @@ export function mapUser(row: SourceRow, keepRoles = false): Outcome<ImportedUser
   const sourceId = smallIntegerOf(row, 'id');
   const sourceName = textOf(row, 'username');
   const remarks: string[] = [];
-  const lower = sourceName.normalize('NFC').toLowerCase();
+  // As a typed name is read at login.
+  const lower = normalizeName(sourceName).toLowerCase();
   const username = USABLE_NAME.test(lower) ? lower : `user-${sourceId}`;
   if (username !== sourceName) remarks.push(`the name is ${username} here`);
-  const email = textOf(row, 'email').normalize('NFKC').toLowerCase();
+  const email = normalizeName(textOf(row, 'email')).toLowerCase();
   if (email !== '' && !EMAIL.test(email)) remarks.push('the e-mail is no address and was left out');
   const passwordHash = usablePassword(textOf(row, 'password'), remarks);
   const balance = integerOf(row, 'quota') + integerOf(row, 'aff_quota');

@@ -3,6 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { AccountStore } from '../../src/server/accounts/account-store.ts';
+import type { Database } from '../../src/server/platform/db/database.ts';
+import { normalizeName } from '../../src/server/platform/text.ts';
+import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../../test/for-each-database.ts';
 import { hasMariadb, type MariadbServer, startMariadb } from '../../test/mariadb.ts';
 import type { Generation } from '../source.ts';
@@ -73,6 +77,16 @@ forEachDatabase((name, open) => {
       ({ text }) => text === 'its balance of 999999999999999999 is more than a wallet holds',
     );
     assert.equal(why.length, 20);
+  });
+
+  it('imports names in full-width and composed letters as login reads them', async () => {
+    const names = ['小明１', 'ＡＢＣ', 'Jose\u0301'];
+    const { kysely } = await importOf(async ({ run }) => {
+      for (const [index, each] of names.entries())
+        await run('update users set username = ? where id = ?', [each, index + 2]);
+    });
+    const accounts = new AccountStore({ kysely } as Database<Tables>);
+    for (const each of names) assert.ok(await accounts.findByLogin(normalizeName(each)), each);
   });
 
   const subscribers = ({ kysely }: Awaited<ReturnType<typeof importOf>>) =>
