@@ -16,6 +16,14 @@ const SETTINGS = [
     auto_create: true,
     allowed_domains: ['example.com'],
   },
+  {
+    id: 'anyone',
+    title: 'GitHub',
+    issuer: 'https://github.com',
+    client_id: 'Iv1.another',
+    client_secret: 'github-secret',
+    auto_create: true,
+  },
 ];
 
 /** Answers of GitHub's token endpoint and API; it checks client, PKCE and bearer token. */
@@ -24,6 +32,8 @@ class GitHubSimulator {
   challenge = '';
   user: Readonly<Record<string, unknown>> = { id: 583231, login: 'octocat', name: 'The Octocat' };
   emails: readonly Readonly<Record<string, unknown>>[] = [];
+  /** Whether client and person have given access to the addresses. */
+  showsEmails = true;
 
   answer({ url, headers = {}, body }: ConfiguredRequest): BufferedResponse {
     this.requests.push(url);
@@ -43,6 +53,7 @@ class GitHubSimulator {
     }
     if (headers.authorization !== 'Bearer gho_token') return respond({ message: 'Bad credentials' }, 401);
     if (url === 'https://api.github.com/user') return respond(this.user);
+    if (!this.showsEmails) return respond({ message: 'Resource not accessible by integration' }, 403);
     return url === 'https://api.github.com/user/emails' ? respond(this.emails) : respond({}, 404);
   }
 }
@@ -63,14 +74,14 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function signIn(code = 'good') {
+async function signIn(code = 'good', provider = 'github') {
   const browser = new SignInBrowser(service);
-  const url = new URL(await browser.start('github'));
+  const url = new URL(await browser.start(provider));
   assert.equal(`${url.origin}${url.pathname}`, 'https://github.com/login/oauth/authorize');
   assert.equal(url.searchParams.get('scope'), 'read:user user:email');
   github.challenge = url.searchParams.get('code_challenge') ?? '';
   const query = new URLSearchParams({ code, state: url.searchParams.get('state') ?? '' });
-  return { browser, page: await browser.visit(`/auth/github/callback?${query}`) };
+  return { browser, page: await browser.visit(`/auth/${provider}/callback?${query}`) };
 }
 
 it('signs in with GitHub by its numeric id and its verified primary e-mail', async () => {
@@ -100,6 +111,17 @@ it('takes no e-mail of GitHub that is unverified or not the primary one', async 
     github.emails = emails;
     assert.equal((await signIn()).page.status, 403);
   }
+});
+
+it('signs in with GitHub without an e-mail if its addresses may not be read', async () => {
+  github.showsEmails = false;
+  const { browser, page } = await signIn('good', 'anyone');
+  assert.equal(page.status, 303, page.html);
+  assert.ok(await browser.account());
+  const [identity] = await browser.user.ok<{ email: string }[]>('GET', '/api/user/identities');
+  assert.equal(identity?.email, '');
+  assert.equal((await signIn()).page.status, 403, 'of no allowed domain');
+  github.showsEmails = true;
 });
 
 it('refuses a code that GitHub refuses, and a person without an id', async () => {

@@ -28,16 +28,18 @@ async function readGithubClaims(
   configuration: client.Configuration,
   accessToken: string,
 ): Promise<Record<string, unknown> & { readonly iss: string; readonly sub: string }> {
-  const read = async (path: string): Promise<unknown> => {
+  const read = async (path: string, refusals: readonly number[] = []): Promise<unknown> => {
     const headers = new Headers({ accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' });
     const url = new URL(`${API}${path}`);
     const response = await client.fetchProtectedResource(configuration, accessToken, url, 'GET', undefined, headers);
+    if (refusals.includes(response.status)) return undefined;
     if (!response.ok) throw new Error(`GitHub answered ${path} with ${response.status}`, { cause: response });
     return response.json();
   };
   const { id, login, name } = (await read('/user')) as Readonly<Record<string, unknown>>;
   if (typeof id !== 'number' || !Number.isSafeInteger(id)) throw new Error('GitHub sent no id of the person');
-  const emails = (await read('/user/emails')) as readonly Readonly<Record<string, unknown>>[];
+  // Without the scope `user:email`, GitHub refuses OAuth apps with 404; without the permission, GitHub Apps with 403.
+  const emails = (await read('/user/emails', [403, 404])) as readonly Readonly<Record<string, unknown>>[] | undefined;
   const primary = Array.isArray(emails) ? emails.find((each) => each.primary === true && each.verified === true) : {};
   return {
     iss: GITHUB_ISSUER,
