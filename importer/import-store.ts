@@ -1,4 +1,5 @@
 import { IMPORTED_USAGE_TOKEN } from '../src/contract/ledger.ts';
+import { statementParts } from '../src/server/platform/db/sql.ts';
 import type { Executor, Trx } from '../src/server/tables.ts';
 import type { ImportedKey, ImportedUser } from './mapping/accounts.ts';
 import type { ImportedCode } from './mapping/plans.ts';
@@ -14,8 +15,8 @@ export interface ImportedUsage {
   readonly tokens: number;
 }
 
-/** Rows of usage per statement: SQLite takes 32,766 values in one, PostgreSQL 65,535. */
-const USAGE_ROWS = 1_000;
+/** Columns of a row of usage. */
+const USAGE_COLUMNS = 9;
 
 /** Reported for an account whose e-mail is already the login of another account. */
 export const NO_LOGIN_EMAIL = 'no-login-email';
@@ -126,11 +127,11 @@ export class AccountImportStore extends ImportRecordStore {
   /** Inserts the usage of accounts as history. */
   async addUsage(trx: Trx, rows: readonly (Omit<ImportedUsage, 'sourceUserId'> & { readonly userId: number })[]) {
     // The accounts of one page may have used many models for years: more values than a statement takes.
-    for (let from = 0; from < rows.length; from += USAGE_ROWS)
+    for (const part of statementParts(rows, USAGE_COLUMNS))
       await trx
         .insertInto('usage_daily')
         .values(
-          rows.slice(from, from + USAGE_ROWS).map(({ userId, day, model, requests, quota, tokens }) => ({
+          part.map(({ userId, day, model, requests, quota, tokens }) => ({
             user_id: userId,
             day,
             token_id: IMPORTED_USAGE_TOKEN,

@@ -53,7 +53,7 @@ ledger.quota.grant = dying(ledger.quota.grant.bind(ledger.quota), 'credit.taken'
 const { subscriptions, codeRedemption } = openPlansFixture(database, clock, {
   allowances,
   ledger: ledger.quota,
-  auditLog: { record: dying(nothing, 'activate.granted') },
+  auditLog: { record: dying(nothing, 'activate.granted'), recordAll: nothing },
   notifier: { notify: dying(nothing, 'sweep.ended') },
 });
 subscriptions.grant = dying(subscriptions.grant.bind(subscriptions), 'redeem.taken', 'redeem.granted');

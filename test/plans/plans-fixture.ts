@@ -26,7 +26,7 @@ export function openPlansFixture(database: Database<Tables>, clock: Clock, overr
     rateLimits: createRateLimits({ clock }),
     ledger: ledger.quota,
     notifier: { notify: async () => {} },
-    auditLog: { record: async () => {} },
+    auditLog: { record: async () => {}, recordAll: async () => {} },
     access: {
       findEnabled: async () => ({ role: 'user', enabled: true }) as unknown as Account,
       assertCanManage: async () => {},

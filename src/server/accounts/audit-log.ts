@@ -3,7 +3,7 @@ import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { LongPage } from '../../contract/responses.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import { deleteOldRows, readLargeListPage } from '../platform/db/sql.ts';
+import { deleteOldRows, readLargeListPage, statementParts } from '../platform/db/sql.ts';
 import type { RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuditTables } from './tables.ts';
@@ -25,6 +25,8 @@ export interface AuditEntry extends Partial<RequestOrigin> {
 export interface AuditLog {
   /** Adds an entry in the transaction of the change it describes. */
   record(trx: Trx, entry: AuditEntry): Promise<void>;
+  /** Adds any number of entries. */
+  recordAll(trx: Trx, entries: readonly AuditEntry[]): Promise<void>;
 }
 
 /** Filters of the audit log. */
@@ -54,6 +56,19 @@ function maskUrl(value: unknown, action: string): unknown {
   return `${protocol}//${host}${HAS_SECRET_PATHS.test(action) || pathname === '/' ? '' : pathname}`;
 }
 
+const COLUMNS = 9;
+
+const toRow = ({ actorId, ownerId, action, target, before, after, address, requestId }: AuditEntry) => ({
+  actor_id: actorId ?? null,
+  organization_id: ownerId === undefined || ownerId === actorId ? null : ownerId,
+  action,
+  target,
+  before: toJsonText(before, action),
+  after: toJsonText(after, action),
+  address: address ?? '',
+  request_id: requestId ?? '',
+});
+
 /** The audit log over its append-only table `audit_log`. */
 export class AuditStore implements AuditLog {
   readonly #database: Database<Tables>;
@@ -64,22 +79,17 @@ export class AuditStore implements AuditLog {
     this.#clock = clock;
   }
 
-  async record(trx: Trx, entry: AuditEntry): Promise<void> {
-    const { actorId, ownerId, action, target, before, after, address, requestId } = entry;
-    await trx
-      .insertInto('audit_log')
-      .values({
-        actor_id: actorId ?? null,
-        organization_id: ownerId === undefined || ownerId === actorId ? null : ownerId,
-        action,
-        target,
-        before: toJsonText(before, action),
-        after: toJsonText(after, action),
-        address: address ?? '',
-        request_id: requestId ?? '',
-        created_at: this.#clock.now(),
-      })
-      .execute();
+  record(trx: Trx, entry: AuditEntry): Promise<void> {
+    return this.recordAll(trx, [entry]);
+  }
+
+  async recordAll(trx: Trx, entries: readonly AuditEntry[]): Promise<void> {
+    const now = this.#clock.now();
+    for (const part of statementParts(entries, COLUMNS))
+      await trx
+        .insertInto('audit_log')
+        .values(part.map((entry) => ({ ...toRow(entry), created_at: now })))
+        .execute();
   }
 
   /** Deletes at most `limit` entries made before a time. @returns the number of deleted entries */

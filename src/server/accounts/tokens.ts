@@ -8,7 +8,7 @@ import { toIpRange } from '../platform/client-ip.ts';
 import type { Clock } from '../platform/clock.ts';
 import { BatchedLookup } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
-import { jsonTexts, nullsLast, prepareQuery, wasChanged } from '../platform/db/sql.ts';
+import { jsonTexts, nullsLast, prepareQuery, statementParts, wasChanged } from '../platform/db/sql.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
@@ -457,6 +457,18 @@ export class TokenStore {
         .where('revoked_at', 'is', null)
         .executeTakeFirst(),
     );
+  }
+
+  /** Revokes the tokens of device sign-ins, of any number. */
+  async revokeLlm(trx: Trx, ids: readonly number[], now: number): Promise<void> {
+    for (const part of statementParts(ids))
+      await trx
+        .updateTable('tokens')
+        .set({ revoked_at: now })
+        .where('id', 'in', part)
+        .where('kind', '=', 'llm')
+        .where('revoked_at', 'is', null)
+        .execute();
   }
 
   /** Revokes an `sk-` token of the account outside of a transaction. */

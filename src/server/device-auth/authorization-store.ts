@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import { defined } from '../../contract/objects.ts';
 import type { Page } from '../../contract/responses.ts';
-import type { AuditLog } from '../accounts/audit-log.ts';
+import type { AuditEntry, AuditLog } from '../accounts/audit-log.ts';
 import type { LinkedLogins } from '../accounts/sessions.ts';
 import type { TokenStore } from '../accounts/tokens.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -249,7 +249,7 @@ export type OnDevicesRevoked = (trx: Trx, revoked: readonly RevokedAuthorization
 interface DeviceRevocationDependencies {
   readonly authorizations: AuthorizationStore;
   readonly codes: DeviceCodeStore;
-  readonly tokens: Pick<TokenStore, 'revoke'>;
+  readonly tokens: Pick<TokenStore, 'revokeLlm'>;
   readonly clock: Clock;
   readonly onRevoked: OnDevicesRevoked;
 }
@@ -270,8 +270,11 @@ export class DeviceRevocation implements LinkedLogins {
     const { authorizations, codes, tokens, clock, onRevoked } = this.#dependencies;
     const revoked = await authorizations.delete(trx, filter);
     if (revoked.length === 0) return revoked;
-    for (const { user_id, organization_id, llm_token_id } of revoked)
-      await tokens.revoke(trx, { userId: organization_id ?? user_id }, llm_token_id, 'llm', clock.now());
+    await tokens.revokeLlm(
+      trx,
+      revoked.map(({ llm_token_id }) => llm_token_id),
+      clock.now(),
+    );
     await codes.delete(
       trx,
       revoked.map(({ id }) => id),
@@ -287,19 +290,23 @@ export class DeviceRevocation implements LinkedLogins {
   }
 }
 
-/** Records a device's sign-out in the audit log. Without an actor, the client or the service ended it. */
-export const auditRevocation = (
-  auditLog: AuditLog,
-  trx: Trx,
+/** The entry of a device's sign-out in the audit log. Without an actor, the client or the service ended it. */
+export const toRevocationEntry = (
   revoked: RevokedAuthorization,
   action: AuditAction,
   origin: RequestOrigin,
   actorId?: number,
-): Promise<void> =>
-  auditLog.record(trx, {
-    ...defined({ actorId, ownerId: revoked.organization_id ?? undefined }),
-    action,
-    target: `device:${revoked.id}`,
-    before: { user: revoked.user_id, client: revoked.client_id, name: revoked.client_name },
-    ...origin,
-  });
+): AuditEntry => ({
+  ...defined({ actorId, ownerId: revoked.organization_id ?? undefined }),
+  action,
+  target: `device:${revoked.id}`,
+  before: { user: revoked.user_id, client: revoked.client_id, name: revoked.client_name },
+  ...origin,
+});
+
+/** Records a device's sign-out in the audit log. */
+export const auditRevocation = (
+  auditLog: AuditLog,
+  trx: Trx,
+  ...revocation: Parameters<typeof toRevocationEntry>
+): Promise<void> => auditLog.record(trx, toRevocationEntry(...revocation));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { sql } from 'kysely';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
@@ -225,5 +226,20 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal(await authenticates('gone', again.client_secret), true);
     assert.equal(await authenticates('kept', kept.client_secret), true);
     assert.equal((await get('gone')).secrets.length, 1);
+  });
+
+  it('removes a client with more sign-ins than a statement takes values', async () => {
+    const count = 70_000;
+    const { client_id: id } = await create({ name: 'Popular', client_id: 'popular' });
+    const { kysely } = service.app.database;
+    await sql`insert into device_authorizations (id, user_id, client_id, client_name, device_id, address, user_agent,
+        access_hash, access_expires_at, refresh_expires_at, llm_token_id, created_at, last_used_at, last_address)
+      with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(count)})
+      select 1000000 + n, ${sql.lit(ada.id)}, 'popular', '', '', '', '', 'popular' || cast(n as text), 1, 1, -n, 1, 1, '' from numbers`.execute(
+      kysely,
+    );
+    await root.ok('DELETE', `${PATH}/${id}`);
+    const left = await kysely.selectFrom('device_authorizations').select('id').where('client_id', '=', id).execute();
+    assert.deepEqual(left, []);
   });
 });

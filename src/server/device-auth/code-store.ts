@@ -2,7 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { ClientType } from '../../contract/device-clients.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
+import { prepareQuery, statementParts, wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 /** A device code with its current state. */
@@ -300,12 +300,8 @@ export class DeviceCodeStore {
       .execute();
   }
 
-  /** @param ids at least one */
   async delete(trx: Trx, ids: readonly number[]): Promise<void> {
-    await trx
-      .deleteFrom('device_codes')
-      .where('id', 'in', [...ids])
-      .execute();
+    for (const part of statementParts(ids)) await trx.deleteFrom('device_codes').where('id', 'in', part).execute();
   }
 
   async deleteOfClient(trx: Trx, clientId: string): Promise<void> {

@@ -9,7 +9,7 @@ import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore, RevokedAuthorization } from './authorization-store.ts';
-import { auditRevocation, type DeviceRevocation } from './authorization-store.ts';
+import { type DeviceRevocation, toRevocationEntry } from './authorization-store.ts';
 import type { ClientService } from './clients.ts';
 import type { DeviceCodeStore } from './code-store.ts';
 import { endedNotice, toSingleLine } from './codes.ts';
@@ -117,7 +117,10 @@ export class DevicesService {
     removedClient?: string,
   ): Promise<void> {
     const { clients, auditLog, notifier } = this.#dependencies;
-    for (const each of ended) await auditRevocation(auditLog, trx, each, 'device.end', origin, actorId);
+    await auditLog.recordAll(
+      trx,
+      ended.map((each) => toRevocationEntry(each, 'device.end', origin, actorId)),
+    );
     for (const [userId, own] of Map.groupBy(ended, (each) => each.user_id)) {
       if (userId === actorId) continue;
       const registeredName = removedClient ?? (await clients.findName(trx, own[0]?.client_id ?? ''));

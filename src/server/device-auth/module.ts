@@ -37,7 +37,7 @@ interface DeviceAccessDependencies {
   readonly database: Database<Tables>;
   readonly clock: Clock;
   readonly log: Log;
-  readonly tokens: Pick<TokenStore, 'revoke'>;
+  readonly tokens: Pick<TokenStore, 'revokeLlm'>;
   readonly onRevoked: OnDevicesRevoked;
 }
 

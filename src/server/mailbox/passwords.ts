@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto
 import type { Kysely } from 'kysely';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import type { Database } from '../platform/db/database.ts';
+import { statementParts } from '../platform/db/sql.ts';
 import type { SealedColumn, Vault } from '../platform/vault.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { MailboxRow } from './mailbox-store.ts';
@@ -224,12 +225,15 @@ export class DevicesShownPasswordStore {
 
   /** Deletes the records of these device sign-ins. @returns the ids that had a record */
   async take(trx: Trx, authorizationIds: readonly number[]): Promise<number[]> {
-    if (authorizationIds.length === 0) return [];
-    const rows = await trx
-      .deleteFrom('mailbox_device_reads')
-      .where('authorization_id', 'in', authorizationIds)
-      .returning('authorization_id')
-      .execute();
-    return rows.map((row) => row.authorization_id);
+    const taken: number[] = [];
+    for (const part of statementParts(authorizationIds)) {
+      const rows = await trx
+        .deleteFrom('mailbox_device_reads')
+        .where('authorization_id', 'in', part)
+        .returning('authorization_id')
+        .execute();
+      for (const row of rows) taken.push(row.authorization_id);
+    }
+    return taken;
   }
 }

@@ -227,7 +227,7 @@ forEachDatabase((name, _open, freshUrl) => {
       const site = await makeSite({
         config: parseConfig(testEnvironment(url)),
         database: { ...database, kysely: database.kysely.withPlugin(slowRead) },
-        auditLog: { record: async () => {} },
+        auditLog: { record: async () => {}, recordAll: async () => {} },
         pubSub: openPubSub('sqlite:'),
         vault: createVault(randomBytes(32)),
         clock: systemClock,

@@ -488,3 +488,12 @@ export async function withDirectExecutor<T, R>(trx: Transaction<T>, work: () => 
     executors.delete(trx);
   }
 }
+
+/** Values per statement, below the databases' limits: 32,766 on SQLite, 65,535 on PostgreSQL. */
+const MAX_VALUES = 5_000;
+
+/** Divides a list of any length into parts that fit into one statement. @param values that each item adds to it */
+export function* statementParts<T>(items: readonly T[], values = 1): Generator<readonly T[]> {
+  const count = Math.floor(MAX_VALUES / values);
+  for (let start = 0; start < items.length; start += count) yield items.slice(start, start + count);
+}
