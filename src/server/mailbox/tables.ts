@@ -1,5 +1,5 @@
 import { type Generated, sql } from 'kysely';
-import { type Migration, required } from '../platform/db/migrate.ts';
+import { type Migration, replaceView, required } from '../platform/db/migrate.ts';
 
 /** Tables and views of the mailbox capability. */
 export interface MailboxTables {
@@ -127,23 +127,20 @@ export const mailboxMigrations: readonly Migration[] = [
   },
   {
     id: '0124-mailboxes-of-imported-accounts',
-    async up(trx, { name }) {
-      // PostgreSQL replaces the view in place, because the mail server's role has been granted access to it.
-      if (name === 'sqlite') await sql`drop view mail_auth_mailbox`.execute(trx);
-      await sql`
-        create ${sql.raw(name === 'sqlite' ? '' : 'or replace')} view mail_auth_mailbox as
-        select m.address as username,
-          case
-            when a.status <> 1 then '{CRYPT}!'
-            when m.password_source <> 'account' then m.password_hash
-            when p.hash is null then '{CRYPT}!'
-            when p.hash like '$2%' then '{BLF-CRYPT}' || p.hash
-            else '{ARGON2ID}' || p.hash
-          end as password
-        from mailboxes m
-        join accounts a on a.id = m.user_id
-        left join passwords p on p.user_id = m.user_id
-        where m.state = 'active' and a.removed_at is null`.execute(trx);
-    },
+    up: replaceView(
+      'mail_auth_mailbox',
+      `select m.address as username,
+        case
+          when a.status <> 1 then '{CRYPT}!'
+          when m.password_source <> 'account' then m.password_hash
+          when p.hash is null then '{CRYPT}!'
+          when p.hash like '$2%' then '{BLF-CRYPT}' || p.hash
+          else '{ARGON2ID}' || p.hash
+        end as password
+      from mailboxes m
+      join accounts a on a.id = m.user_id
+      left join passwords p on p.user_id = m.user_id
+      where m.state = 'active' and a.removed_at is null`,
+    ),
   },
 ];

@@ -133,6 +133,21 @@ function runOutside<T>(
 }
 
 /**
+ * The `up` of a migration that replaces a view by one with the same columns. On PostgreSQL it keeps the access that an
+ * operator has granted to it.
+ */
+export const replaceView =
+  (name: string, query: string): Migration['up'] =>
+  async (trx, dialect) => {
+    if (dialect.name === 'postgres')
+      await sql`create or replace view ${sql.ref(name)} as ${sql.raw(query)}`.execute(trx);
+    else {
+      await sql`drop view ${sql.ref(name)}`.execute(trx);
+      await sql`create view ${sql.ref(name)} as ${sql.raw(query)}`.execute(trx);
+    }
+  };
+
+/**
  * The `up` of a migration that adds an index to a table that may be large and in use; the migration must be
  * `outsideTransaction`. On PostgreSQL the index is built while writes continue.
  */
