@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { sealedInvitationMails } from '../../src/server/organizations/organizations.ts';
+import { createVault, openSealed, reencryptColumns } from '../../src/server/platform/vault.ts';
 import { type EmailFixture, startEmailService, tokenOf } from '../accounts/email-fixture.ts';
 import type { TestUser } from '../accounts/test-user-client.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -39,6 +42,21 @@ describe('invitations by e-mail', () => {
       assert.ok(mail?.text.includes(url));
       const guest = await service.join('gus');
       await guest.ok('POST', '/api/organizations/accept', { token });
+    });
+
+    it('are opened with the new master key after a change', async () => {
+      service.sender.refusal = 'temporary';
+      const { token } = await invite();
+      const { kysely } = service.app.database;
+      const [old, fresh] = [Buffer.from(service.masterKey, 'base64'), randomBytes(32)];
+      const columns = [sealedInvitationMails(kysely)];
+      assert.equal(await reencryptColumns(createVault(fresh, [old]), columns), 1);
+      assert.deepEqual(await openSealed(createVault(fresh), columns), []);
+      // And back, for the running service.
+      assert.equal(await reencryptColumns(createVault(old, [fresh]), columns), 1);
+      service.sender.refusal = undefined;
+      service.clock.advance(60 * 60_000);
+      assert.equal(tokenOf((await service.mailsTo(ADDRESS))[0]), token);
     });
 
     it('are not sent once they were withdrawn', async () => {

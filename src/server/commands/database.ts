@@ -8,6 +8,7 @@ import { sealedConnections, sealedCredentials } from '../channels/credentials.ts
 import { journalDirectory } from '../chat/settlement-journal.ts';
 import { partitionsOf } from '../jobs.ts';
 import { sealedPasswordCells } from '../mailbox/passwords.ts';
+import { sealedInvitationMails } from '../organizations/organizations.ts';
 import { VERSION } from '../package-root.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -56,6 +57,7 @@ export const encryptedColumns = (kysely: Executor): SealedColumn[] => [
   ...sealedWebhookSecrets(kysely),
   sealedShareTokens(kysely),
   sealedSettings(kysely),
+  sealedInvitationMails(kysely),
 ];
 
 /** An inconsistency in the data. */

@@ -2,7 +2,7 @@ import { type Migration, required } from '../platform/db/migrate.ts';
 
 /** Table of the mail capability. */
 export interface MailTables {
-  /** E-mails not sent yet. They contain no secrets: links with tokens are created when a mail is sent. */
+  /** E-mails not sent yet. Links with tokens are created when a mail is sent, or sealed. */
   outgoing_mails: {
     /** Random; also the local part of the Message-ID, so that receivers recognize a repeated mail. */
     id: string;

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { CLOSED, ENABLED, outranks } from '../../contract/account-fields.ts';
 import type { SpendLimit } from '../../contract/amounts.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
@@ -23,9 +24,9 @@ import type { Database } from '../platform/db/database.ts';
 import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
-import type { Vault } from '../platform/vault.ts';
+import type { SealedColumn, Vault } from '../platform/vault.ts';
 import type { Ledger } from '../quota/ledger.ts';
-import type { Tables, Trx } from '../tables.ts';
+import type { Executor, Tables, Trx } from '../tables.ts';
 import type { LockedOrganization, OrganizationRow, OrganizationStore, OwnOrganization } from './organization-store.ts';
 
 const INVITATION_MS = 7 * DAY_MS;
@@ -577,6 +578,32 @@ const joinedNotice = (userId: number, organization: Named, memberId: number, now
 
 /** The cell that the token of a queued invitation mail is sealed for. */
 const invitationMailCell = (id: number) => ({ table: 'outgoing_mails', row: `invitation ${id}`, column: 'token' });
+
+/** The tokens of queued invitation mails, for a change of the master key. */
+export const sealedInvitationMails = (kysely: Executor): SealedColumn => ({
+  async readAfter(after) {
+    if (after > 0) return [];
+    const mails = await kysely
+      .selectFrom('outgoing_mails')
+      .select('params')
+      .where('kind', '=', INVITATION_MAIL)
+      .execute();
+    return mails.flatMap(({ params }) => {
+      const { invitation, token: sealed } = JSON.parse(params) as RenderedMail['params'];
+      // Earlier releases queued the link itself.
+      if (sealed === undefined) return [];
+      const id = Number(invitation);
+      return { id, context: invitationMailCell(id), sealed };
+    });
+  },
+  replace: ({ sealed: old }, sealed) =>
+    kysely
+      .updateTable('outgoing_mails')
+      .set({ params: sql<string>`replace(params, ${old}, ${sealed})` })
+      .where('kind', '=', INVITATION_MAIL)
+      .where('params', 'like', `%${old}%`)
+      .execute(),
+});
 
 /** The invitation mail. Names are shown as the organization wrote them, in text only. */
 function toInvitationMail(locale: Locale, organization: string, url: string): MailText {
