@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { type AccountsFixture, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { hasValidChecksum } from '../platform/tokens.ts';
+import { hasValidChecksum } from '../../../test/token-checksum.ts';
 import { TokenStore } from './tokens.ts';
 
 describe('revoked key removal', () => {

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { CLI, type DeviceAuthFixture, startDeviceService } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import { hasValidChecksum } from '../platform/tokens.ts';
+import { hasValidChecksum } from '../../../test/token-checksum.ts';
 
 const PATH = '/api/admin/device-clients';
 

@@ -8,9 +8,9 @@ import {
   type Tokens,
 } from '../../../test/device-auth/device-auth-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { hasValidChecksum } from '../../../test/token-checksum.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { hasValidChecksum } from '../platform/tokens.ts';
 import { reuseNotice } from './codes.ts';
 
 interface Listed {

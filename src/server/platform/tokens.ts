@@ -1,4 +1,4 @@
-import { createHmac, hash, hkdfSync, randomFillSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, hkdfSync, randomInt, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
@@ -15,64 +15,29 @@ export function isSameSecret(one: string, other: string): boolean {
 
 const LETTERS_AND_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Drawn in advance, because the generator takes as long for thirty bytes as for thousands. Used bytes are erased. */
-const randomPool = Buffer.alloc(4_096);
+/** Uniformly random characters of an alphabet; 62 letters and digits carry 5.95 bits each. */
+export const randomText = (length: number, alphabet = LETTERS_AND_DIGITS): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-let randomPoolOffset = randomPool.length;
-
-function randomByte(): number {
-  if (randomPoolOffset === randomPool.length) {
-    randomFillSync(randomPool);
-    randomPoolOffset = 0;
-  }
-  const byte = randomPool.readUInt8(randomPoolOffset);
-  randomPool[randomPoolOffset++] = 0;
-  return byte;
-}
-
-/** Uniformly random characters of an alphabet of at most 256; 62 letters and digits carry 5.95 bits each. */
-export function randomText(length: number, alphabet = LETTERS_AND_DIGITS): string {
-  // Bytes from the last whole multiple of the alphabet's length on are discarded, because they would favour its first
-  // characters.
-  const limit = 256 - (256 % alphabet.length);
-  let text = '';
-  while (text.length < length) {
-    const byte = randomByte();
-    if (byte < limit) text += alphabet[byte % alphabet.length];
-  }
-  return text;
+/** The lowest `length` digits of a whole number in base 62, most significant first. */
+function toBase62(value: number, length: number): string {
+  let digits = '';
+  for (let rest = value; digits.length < length; rest = Math.floor(rest / 62))
+    digits = `${LETTERS_AND_DIGITS[rest % 62]}${digits}`;
+  return digits;
 }
 
 const CHECKSUM_LENGTH = 6;
 
 /**
  * A bearer token: `prefix`, then `length` random letters and digits. With `checksum` six more follow, a CRC-32 of all
- * characters before, so that scanners for leaked secrets and our own authentication can detect invalid tokens without a
- * query.
+ * characters before in base 62, so that scanners for leaked secrets can recognize our tokens.
  */
 export function randomToken(prefix: string, length: number, options: { readonly checksum?: boolean } = {}): string {
   const token = prefix + randomText(length);
-  return options.checksum ? token + checksumOf(token) : token;
+  return options.checksum ? token + toBase62(crc32(token), CHECKSUM_LENGTH) : token;
 }
 
-/** Whether the checksum of a token created with `checksum` is valid. */
-export function hasValidChecksum(token: string): boolean {
-  return (
-    token.length > CHECKSUM_LENGTH && checksumOf(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH)
-  );
-}
-
-function checksumOf(text: string): string {
-  let rest = crc32(text);
-  let digits = '';
-  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
-    digits = LETTERS_AND_DIGITS[rest % 62] + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
-}
-
-const BASE62_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_LENGTH = 7;
 
 /**
@@ -82,13 +47,8 @@ const TIME_LENGTH = 7;
  */
 export const newTaskId = (now = Date.now()): string => `task_${timeText(now)}${randomText(32 - TIME_LENGTH)}`;
 
-/** Seven letters and digits that increase with time. */
-function timeText(unixMs: number): string {
-  let time = '';
-  for (let rest = unixMs; time.length < TIME_LENGTH; rest = Math.floor(rest / BASE62_DIGITS.length))
-    time = `${BASE62_DIGITS[rest % BASE62_DIGITS.length]}${time}`;
-  return time;
-}
+/** Seven letters and digits that increase with time, until the year 2081. */
+const timeText = (unixMs: number): string => toBase62(unixMs, TIME_LENGTH);
 
 /** A public id that contains its time, by which a list continues after a row that was deleted in the meantime. */
 export const newTimedId = (prefix: string, unixMs: number): string => `${prefix}${timeText(unixMs)}${randomText(24)}`;
@@ -97,7 +57,7 @@ export const newTimedId = (prefix: string, unixMs: number): string => `${prefix}
 export function timeOfId(prefix: string, id: string): number | undefined {
   const rest = id.startsWith(prefix) ? id.slice(prefix.length) : '';
   if (!/^[0-9A-Za-z]{31}$/.test(rest)) return undefined;
-  return [...rest.slice(0, TIME_LENGTH)].reduce((time, digit) => time * 62 + BASE62_DIGITS.indexOf(digit), 0);
+  return [...rest.slice(0, TIME_LENGTH)].reduce((time, digit) => time * 62 + LETTERS_AND_DIGITS.indexOf(digit), 0);
 }
 
 /** Signs data that the service hands out and must recognize later. */
