@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
-import { parseScannedJson, requestScanner } from '../platform/json.ts';
+import { JsonBoundsScanner, parseDecodingImages } from '../platform/json.ts';
 import { CHAT_DIALECT, type Dialect, GEMINI_DIALECT, IMAGES_DIALECT } from './dialects.ts';
 import { parseChatRequest, toUpstreamBody } from './request.ts';
 
@@ -68,10 +68,13 @@ describe('the limit sent to an upstream', () => {
   it('is written once, whatever the caller wrote', () => {
     const sent = (limits: string): string => {
       const bytes = Buffer.from(`{"model":"m","messages":[{}]${limits}}`);
-      const scanner = requestScanner();
+      const scanner = new JsonBoundsScanner();
       scanner.push(bytes);
       const { rootMembers, values } = scanner;
-      const request = parseChatRequest(CHAT_DIALECT, bytes, parseScannedJson(bytes, scanner), { rootMembers, values });
+      const request = parseChatRequest(CHAT_DIALECT, bytes, parseDecodingImages(bytes, scanner).value, {
+        rootMembers,
+        values,
+      });
       const limit = { key: 'max_tokens', tokens: 9 };
       return toUpstreamBody(request, { model: 'm', limit, droppedTools: [] }).toString();
     };

@@ -6,7 +6,7 @@ import type { Channel } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
-import { countValues, requestScanner } from '../platform/json.ts';
+import { countValues, JsonBoundsScanner } from '../platform/json.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
 import { type Dialect, listOf, textOf } from './dialects.ts';
 import {
@@ -154,7 +154,7 @@ function withNumbers(
 const asksForUsage = (body: UntrustedObject): boolean => asObject(body.stream_options)?.include_usage === true;
 
 function countWrittenValues(bytes: Buffer): number {
-  const scanner = requestScanner(Number.POSITIVE_INFINITY);
+  const scanner = new JsonBoundsScanner(Number.POSITIVE_INFINITY);
   scanner.push(bytes);
   return scanner.values;
 }

@@ -4,11 +4,10 @@ import fc from 'fast-check';
 import { MAX_IMAGE_LENGTH } from './base64.ts';
 import {
   findWrittenFractions,
+  JsonBoundsScanner,
   type ParsedBody,
   parseDecodingImages,
   parseRequestJson,
-  parseScannedJson,
-  requestScanner,
 } from './json.ts';
 import { catchJsonRejectionReason } from './rejection-reason.fixture.ts';
 
@@ -16,14 +15,14 @@ const rejectionOfText = (text: string) => catchJsonRejectionReason(() => parseRe
 
 /** Parses a body that arrives in pieces of `size` bytes. */
 function parseInPieces(bytes: Buffer, size: number): unknown {
-  const scanner = requestScanner();
+  const scanner = new JsonBoundsScanner();
   for (let at = 0; at < bytes.length; at += size) scanner.push(bytes.subarray(at, at + size));
-  return parseScannedJson(bytes, scanner);
+  return parseDecodingImages(bytes, scanner).value;
 }
 
 function parseImages(text: string, fields: readonly string[]): ParsedBody {
   const bytes = Buffer.from(text);
-  const scanner = requestScanner();
+  const scanner = new JsonBoundsScanner();
   scanner.push(bytes);
   return parseDecodingImages(bytes, scanner, fields);
 }
@@ -106,7 +105,7 @@ describe('parseRequestJson', () => {
       ['a long name', 'k', 'width'],
     ] as const) {
       const opening = name.includes('escapes') ? '["' : name === 'a long name' ? '{"' : '[';
-      const scanner = requestScanner();
+      const scanner = new JsonBoundsScanner();
       const chunk = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
       let pushed = 0;
       const reject = catchJsonRejectionReason(() => {

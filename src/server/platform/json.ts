@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Base64Text, decodeBase64, imageTooLarge, LONG_TEXT_LENGTH, MAX_IMAGE_LENGTH } from './base64.ts';
-import { cutText, hasControlCharacter, isWellFormedText } from './text.ts';
+import { cutText, isWellFormedText } from './text.ts';
 
 /**
  * Parses external JSON (callers' requests: `JsonBoundsScanner`) and checks the text inside. `JSON.parse` alone accepts
@@ -8,7 +8,7 @@ import { cutText, hasControlCharacter, isWellFormedText } from './text.ts';
  * `constructor.prototype`, which turn a later merge into prototype pollution.
  */
 
-export type JsonRejectionReason = 'syntax' | 'depth' | 'keys' | 'width' | 'prototype' | 'text';
+export type JsonRejectionReason = 'syntax' | 'depth' | 'width' | 'prototype' | 'text';
 
 /** Thrown by `parseJson`; `message` may be shown to the sender of the text and never quotes it. */
 export class JsonRejectedError extends SyntaxError {
@@ -20,21 +20,15 @@ export class JsonRejectedError extends SyntaxError {
   }
 }
 
-interface JsonBounds {
-  /** Levels of arrays and objects; default 64. */
-  readonly maxDepth?: number;
-  /** Object members in the entire document; default unlimited. */
-  readonly maxKeys?: number;
+interface JsonOptions {
   /**
    * Converts whole numbers beyond 2^53 to text with all their digits; by default they are rounded, as by `JSON.parse`.
    */
   readonly longIntegersAsText?: boolean;
 }
 
-const DEFAULT_MAX_DEPTH = 64;
-
-/** Length of `"":0`; a text shorter than that per permitted key needs no counting. */
-const SHORTEST_MEMBER = 4;
+/** Levels of arrays and objects. */
+const MAX_DEPTH = 64;
 
 /**
  * Quick check whether a polluting key may be present, plain or with escaped ASCII letters. Strings may trigger it too.
@@ -42,18 +36,15 @@ const SHORTEST_MEMBER = 4;
 const POLLUTING_HINT = /__proto__|constructor|\\u00/i;
 
 /**
- * Parses JSON within limits. A leading byte order mark is ignored (RFC 8259 section 8.1); the last of duplicate keys
- * wins.
- * @throws JsonRejectedError
+ * Parses JSON of at most 64 levels. A leading byte order mark is ignored (RFC 8259 section 8.1); the last of duplicate
+ * keys wins.
+ * @throws JsonRejectedError `depth`, `syntax` or `prototype`
  */
-export function parseJson(source: string | Buffer, bounds: JsonBounds = {}): unknown {
+export function parseJson(source: string | Buffer, { longIntegersAsText = false }: JsonOptions = {}): unknown {
   let text = typeof source === 'string' ? source : source.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-  const maxDepth = bounds.maxDepth ?? DEFAULT_MAX_DEPTH;
-  const maxKeys = bounds.maxKeys ?? Number.POSITIVE_INFINITY;
-  if (text.length > maxKeys * SHORTEST_MEMBER || hasMoreContainersThan(text, maxDepth))
-    assertWithinBounds(text, maxDepth, maxKeys);
-  const value = parse(text, bounds.longIntegersAsText === true && LONG_INTEGER_HINT.test(text));
+  assertShallow(text);
+  const value = parse(text, longIntegersAsText && LONG_INTEGER_HINT.test(text));
   if (POLLUTING_HINT.test(text)) assertNoPollutingKeys(value);
   return value;
 }
@@ -84,21 +75,12 @@ const keepDigits = (_key: string, value: unknown, { source }: { readonly source?
     ? source
     : value;
 
-/** Most documents have fewer brackets than permitted levels, and so need no scan. */
-function hasMoreContainersThan(text: string, limit: number): boolean {
-  let left = limit;
-  for (const bracket of ['{', '[']) {
-    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
-      if (--left < 0) return true;
-    }
-  }
-  return false;
-}
-
-/** Scans the text once before any value is created; malformed text is left to JSON.parse. */
-function assertWithinBounds(text: string, maxDepth: number, maxKeys: number): void {
+/**
+ * Scans the text before any value is created, because a megabyte of brackets becomes many megabytes of arrays. Malformed
+ * text is left to `JSON.parse`.
+ */
+function assertShallow(text: string): void {
   let depth = 0;
-  let keys = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: // "
@@ -106,14 +88,11 @@ function assertWithinBounds(text: string, maxDepth: number, maxKeys: number): vo
         break;
       case 0x5b: // [
       case 0x7b: // {
-        if (++depth > maxDepth) throw new JsonRejectedError('depth', `JSON deeper than ${maxDepth} levels`);
+        if (++depth > MAX_DEPTH) throw tooDeep();
         break;
       case 0x5d: // ]
       case 0x7d: // }
         depth--;
-        break;
-      case 0x3a: // :
-        if (++keys > maxKeys) throw new JsonRejectedError('keys', `JSON with more than ${maxKeys} keys`);
         break;
     }
   }
@@ -176,22 +155,18 @@ export function countValues(value: unknown): number {
   return count;
 }
 
-/** Whether a value parsed elsewhere is within the depth and number of values permitted for a document. */
-export function isWithinBounds(
-  root: unknown,
-  maxDepth = DEFAULT_MAX_DEPTH,
-  maxValues = Number.POSITIVE_INFINITY,
-): boolean {
+/** Whether a value parsed elsewhere is within the depth and number of values permitted for a request body. */
+export function isWithinBounds(root: unknown): boolean {
   const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
   let level = [root].filter(isContainer);
   let values = 1;
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth === maxDepth) return false;
+    if (depth === MAX_DEPTH) return false;
     const next: object[] = [];
     for (const container of level) {
       const inner = Object.values(container);
       values += inner.length;
-      if (values > maxValues) return false;
+      if (values > DEFAULT_MAX_VALUES) return false;
       for (const value of inner) if (isContainer(value)) next.push(value);
     }
     level = next;
@@ -200,15 +175,10 @@ export function isWithinBounds(
 }
 
 /**
- * Limits of a JSON document, checked before it is parsed. A wider document costs more to parse and validate than to
- * send.
+ * Values in a request body: members, elements and the root. Far more than the longest conversation has; a million
+ * values would cost more to parse and validate than to send.
  */
-interface JsonScanBounds {
-  /** Levels of arrays and objects. */
-  readonly maxDepth: number;
-  /** Values in the whole document: members, elements and the root. */
-  readonly maxValues: number;
-}
+const DEFAULT_MAX_VALUES = 50_000;
 
 /** Bytes of one member name; the longest names in use are paths and identifiers of a few hundred characters. */
 const MAX_KEY_BYTES = 1_024;
@@ -262,8 +232,6 @@ export class JsonBoundsScanner {
   hasNonAscii = false;
   /** Contains an escape for U+0000 or for a surrogate, which may be a lone one. */
   hasSuspectEscape = false;
-  /** A string contains a byte below 0x20, which JSON forbids. */
-  hasControlCharacter = false;
   /** Contains a member name that may pollute a prototype: `__proto__`, `constructor`, or one with an escape. */
   hasSuspectKey = false;
   /** Contains a number written with a fraction or an exponent. */
@@ -275,9 +243,9 @@ export class JsonBoundsScanner {
   /** Strings of 64 KiB and more without escapes, usually Base64 images. */
   readonly longStrings: LongString[] = [];
 
-  readonly #bounds: JsonScanBounds;
-  /** By level. Arrays of up to 64 bytes are stored inline by the engine; larger ones would be allocated separately. */
-  readonly #isObject: Uint8Array;
+  readonly #maxValues: number;
+  /** By level: whether it is an object. */
+  readonly #isObject: boolean[] = [];
   #depth = 0;
   #outside = 0;
   #state = OUTSIDE;
@@ -297,12 +265,11 @@ export class JsonBoundsScanner {
   #escapeDigits = 0;
   #escapeValue = 0;
 
-  constructor(bounds: JsonScanBounds) {
-    this.#bounds = bounds;
-    this.#isObject = new Uint8Array(bounds.maxDepth);
+  constructor(maxValues = DEFAULT_MAX_VALUES) {
+    this.#maxValues = maxValues;
   }
 
-  /** @throws JsonRejectedError `depth`, `keys` or `width` */
+  /** @throws JsonRejectedError `depth` or `width` */
   push(chunk: Buffer): void {
     const { length } = chunk;
     let at = 0;
@@ -333,7 +300,7 @@ export class JsonBoundsScanner {
       if (byte <= 0x20) this.#inScalar = false;
       else if (byte === COMMA) {
         this.#inScalar = false;
-        this.#atKey = this.#depth > 0 && this.#isObject[this.#depth - 1] === 1;
+        this.#atKey = this.#depth > 0 && this.#isObject[this.#depth - 1] === true;
         if (!this.#atKey && this.#depth > 0) this.#places[this.#depth - 1] = (this.#places[this.#depth - 1] ?? 0) + 1;
       } else if (byte === COLON) {
         this.#inScalar = false;
@@ -367,17 +334,15 @@ export class JsonBoundsScanner {
   #open(isObject: boolean): void {
     this.#inScalar = false;
     this.#countValue();
-    const { maxDepth } = this.#bounds;
-    if (++this.#depth > maxDepth) throw new JsonRejectedError('depth', `JSON deeper than ${maxDepth} levels`);
-    this.#isObject[this.#depth - 1] = isObject ? 1 : 0;
+    if (++this.#depth > MAX_DEPTH) throw tooDeep();
+    this.#isObject[this.#depth - 1] = isObject;
     this.#places[this.#depth - 1] = 0;
     this.#atKey = isObject;
   }
 
   #countValue(): void {
-    const { maxValues } = this.#bounds;
     if (this.#depth === 1) this.rootMembers++;
-    if (++this.values > maxValues) throw tooWide(`JSON with more than ${maxValues} values`);
+    if (++this.values > this.#maxValues) throw tooWide(`JSON with more than ${this.#maxValues} values`);
   }
 
   #pushString(chunk: Buffer, start: number): number {
@@ -400,10 +365,7 @@ export class JsonBoundsScanner {
           this.#state = AFTER_BACKSLASH;
           break;
         }
-      } else {
-        nonAscii |= byte;
-        if (byte < 0x20) this.hasControlCharacter = true;
-      }
+      } else nonAscii |= byte;
     }
     if (nonAscii > 0x7f) this.hasNonAscii = true;
     const end = Math.min(at, length);
@@ -424,8 +386,6 @@ export class JsonBoundsScanner {
         if (found >= 0) text = text.subarray(0, found);
       }
       if (!this.hasNonAscii && !isAscii(text)) this.hasNonAscii = true;
-      // Here and not in the parser: a loop over 30 MB runs in the interpreter for up to 200 ms before it is compiled.
-      if (!this.hasControlCharacter && hasControlCharacter(text)) this.hasControlCharacter = true;
       if (text.length < window) return at + text.length;
     }
     return length;
@@ -485,15 +445,8 @@ function hexDigit(byte: number): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
+const tooDeep = (): JsonRejectedError => new JsonRejectedError('depth', `JSON deeper than ${MAX_DEPTH} levels`);
 const tooWide = (message: string): JsonRejectedError => new JsonRejectedError('width', message);
-
-const MAX_DEPTH = 64;
-/** Far more than the longest conversation has; a million values would cost more to parse and validate than to send. */
-const DEFAULT_MAX_VALUES = 50_000;
-
-/** A scanner with the limits of a request body. */
-export const requestScanner = (maxValues = DEFAULT_MAX_VALUES): JsonBoundsScanner =>
-  new JsonBoundsScanner({ maxDepth: MAX_DEPTH, maxValues });
 
 /**
  * Parses the body of a caller's request. In addition to `parseJson`, it refuses more values than a request needs,
@@ -501,18 +454,10 @@ export const requestScanner = (maxValues = DEFAULT_MAX_VALUES): JsonBoundsScanne
  * @throws JsonRejectedError
  */
 export function parseRequestJson(bytes: Buffer): unknown {
-  const scanner = requestScanner();
+  const scanner = new JsonBoundsScanner();
   scanner.push(bytes);
-  return parseScannedJson(bytes, scanner);
+  return parseDecodingImages(bytes, scanner).value;
 }
-
-/**
- * Like `parseRequestJson`, for a body that was scanned as it arrived. Checks for which the scanner saw no cause are
- * skipped.
- * @throws JsonRejectedError `syntax`, `prototype` or `text`
- */
-export const parseScannedJson = (bytes: Buffer, scanner: JsonBoundsScanner): unknown =>
-  parseDecodingImages(bytes, scanner, []).value;
 
 /** Large images of a body that were sent as Base64, by path: `image`, `images.0`, `input_reference.image_url`. */
 export type BodyImages = ReadonlyMap<string, Base64Text>;
@@ -527,16 +472,16 @@ export interface ParsedBody {
 }
 
 /**
- * Like `parseScannedJson`, but decodes Base64 of 64 KiB and more in the root's `imageFields`.
+ * Like `parseRequestJson`, for a body that was scanned as it arrived; checks for which the scanner saw no cause are
+ * skipped. Decodes Base64 of 64 KiB and more in the root's `imageFields`.
  * @throws JsonRejectedError `syntax`, `prototype` or `text`
  */
 export function parseDecodingImages(
   bytes: Buffer,
   scanner: JsonBoundsScanner,
-  imageFields: readonly string[],
+  imageFields: readonly string[] = [],
 ): ParsedBody {
   if (scanner.hasNonAscii && !isUtf8(bytes)) throw new JsonRejectedError('text', 'the body is not UTF-8');
-  if (scanner.hasControlCharacter) throw new JsonRejectedError('syntax', 'a control character in a string');
   const parsed = parseAroundLongStrings(bytes, scanner, imageFields) ?? {
     value: parseText(bytes.toString(encodingOf(scanner)), scanner),
     images: NO_IMAGES,
@@ -608,9 +553,16 @@ function parseAroundLongStrings(
     if (image !== undefined) {
       images.set(path.join('.'), image);
       Reflect.set(holder, key, cutText(text.toString('latin1', 0, KEPT_LENGTH), text.length));
-    } else Reflect.set(holder, key, text.toString(encoding));
+    } else Reflect.set(holder, key, assertNoControlCharacter(text.toString(encoding)));
   }
   return { value: root.value, images };
+}
+
+/** `JSON.parse` does not see a long string, in which JSON forbids control characters like in any other. */
+function assertNoControlCharacter(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters are the subject of this check
+  if (/[\u0000-\u001f]/.test(text)) throw new JsonRejectedError('syntax', 'a control character in a string');
+  return text;
 }
 
 /** `images[1]`, as errors name a member. */

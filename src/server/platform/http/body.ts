@@ -9,11 +9,10 @@ import {
   type BodyImages,
   hasWellFormedText,
   isWithinBounds,
-  type JsonBoundsScanner,
+  JsonBoundsScanner,
   JsonRejectedError,
   type ParsedBody,
   parseDecodingImages,
-  requestScanner,
 } from '../json.ts';
 import { allocateRequestBytes, concatRequestBytes } from '../request-bytes.ts';
 
@@ -72,7 +71,7 @@ export class JsonBodyReader {
   }
 
   async #readNow(source: BodySource, options: JsonBodyOptions, announced?: number): Promise<JsonBody | undefined> {
-    const scanner = requestScanner(options.maxValues);
+    const scanner = new JsonBoundsScanner(options.maxValues);
     try {
       const isCollected = source instanceof CollectedRequest && source.isCollected;
       const bytes = await (isCollected ? source.collectedBody() : collect(source, scanner, options.limit, announced));
@@ -109,7 +108,7 @@ class ReadBody implements JsonBody {
   }
 }
 
-function parse(bytes: Buffer, scanner: JsonBoundsScanner, imageFields: readonly string[] = []): ParsedBody {
+function parse(bytes: Buffer, scanner: JsonBoundsScanner, imageFields?: readonly string[]): ParsedBody {
   try {
     return parseDecodingImages(bytes, scanner, imageFields);
   } catch (error) {
@@ -470,10 +469,6 @@ const LIMITS = {
   headerPairs: 50,
 };
 
-/** Maximum depth of a JSON part, the same as that of a JSON body. */
-const MAX_DEPTH = 64;
-const MAX_VALUES = 50_000;
-
 /** Registers the multipart parser. */
 export async function registerMultipart(fastify: FastifyInstance): Promise<void> {
   await fastify.register(multipart, { limits: LIMITS });
@@ -512,7 +507,7 @@ async function readParts(request: FastifyRequest): Promise<MultipartBody> {
     }
     if (part.valueTruncated) throw new AppError('body_too_large', { params: { limit: '1 MiB per field' } });
     // The plugin parses a part declared as JSON without the limits of a JSON body.
-    if (!isWithinBounds(part.value, MAX_DEPTH, MAX_VALUES)) throw new AppError('invalid_json');
+    if (!isWithinBounds(part.value)) throw new AppError('invalid_json');
     assertText(part.value);
     setField(fields, part.fieldname, part.value);
   }
