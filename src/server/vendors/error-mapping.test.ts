@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failedTask, mayHaveBegun, parseRetryAfter, readReason, reasonForStatus, toVendorError } from './json-calls.ts';
+import {
+  failedTask,
+  mayHaveStarted,
+  parseRetryAfter,
+  readReason,
+  reasonForStatus,
+  toVendorError,
+} from './json-calls.ts';
 
 test('Retry-After is seconds or a date; invalid values are ignored, and an hour is the maximum', () => {
   const now = Date.parse('Sat, 21 Nov 2026 11:00:00 GMT');
@@ -82,7 +89,7 @@ test('a reason is found in any known place', () => {
 test('a gateway timeout may have started a job', () => {
   const lost = (status: number, details = {}) => {
     const response = { status, headers: {}, text: '', json: undefined };
-    return mayHaveBegun(response, toVendorError(response, 0, details));
+    return mayHaveStarted(response, toVendorError(response, 0, details));
   };
   assert.deepEqual(
     [504, 524, 500, 502, 503].map((status) => lost(status)),

@@ -101,7 +101,7 @@ export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id
  * @throws OutboundError `mayHaveArrived` if there is neither: a job may exist nevertheless.
  */
 export function acceptedSubmit(id: string | undefined, response: BufferedResponse, handle?: Json): SubmitOutcome {
-  if (id === undefined && isErrorAnswer(response.json)) return refusedSubmit(relayedError(response), response);
+  if (id === undefined && isErrorResponse(response.json)) return refusedSubmit(relayedError(response), response);
   if (id === undefined) throw ambiguousSubmit(response);
   return { kind: 'accepted', handle: handle ?? { id }, upstreamId: id, raw: toRawResponse(response) };
 }
@@ -112,7 +112,7 @@ export function acceptedSubmit(id: string | undefined, response: BufferedRespons
  * charged too.
  */
 export function refusedSubmit(error: VendorError, response: BufferedResponse): SubmitOutcome {
-  if (mayHaveBegun(response, error)) throw ambiguousSubmit(response);
+  if (mayHaveStarted(response, error)) throw ambiguousSubmit(response);
   return { kind: 'refused', error, raw: toRawResponse(response) };
 }
 
@@ -304,17 +304,12 @@ export function reasonForStatus(status: number): ErrorReason {
   return REASON_BY_STATUS[status] ?? (status >= 400 ? 'user' : 'other');
 }
 
-/**
- * Statuses of a gateway that timed out waiting for the vendor, which may have started the job: RFC 9110, Cloudflare.
- */
-const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524]);
+/** Statuses of a gateway that timed out waiting for the vendor: RFC 9110 section 15.6.5, Cloudflare. */
+const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([504, 524]);
 
-/**
- * Whether a refused submit may have started a job nevertheless:
- * a gateway timed out, and no code of the vendor says otherwise.
- */
-export const mayHaveBegun = ({ status }: BufferedResponse, error: VendorError): boolean =>
-  GAVE_UP_WAITING.has(status) && error.isPage === true;
+/** Whether a refused submit may have started a job: a gateway timed out, and the response is not the vendor's own. */
+export const mayHaveStarted = ({ status }: BufferedResponse, error: VendorError): boolean =>
+  GATEWAY_TIMEOUTS.has(status) && error.isPage === true;
 
 /** Words of content checks in the messages and codes of all vendors. */
 const POLICY_WORDS =
@@ -323,7 +318,7 @@ const POLICY_WORDS =
 /** Whether a vendor's text names its content check as the reason. */
 export const isPolicyText = (text: string): boolean => POLICY_WORDS.test(text);
 
-/** Members that hold a reason in words, or its code, at some vendor. */
+/** Members in which some vendor or gateway puts the message of a failure, or its code. */
 const MESSAGE_KEYS = [
   ...['message', 'msg', 'error_message', 'errorMessage', 'error_msg', 'err_msg', 'errmsg', 'task_status_msg'],
   ...['status_msg', 'fail_reason', 'failReason', 'failure_reason', 'failureReason', 'fail_msg', 'failMsg', 'failure'],
@@ -336,20 +331,20 @@ const CODE_KEYS = [
 const NESTED_KEYS = ['error', 'err', 'errors', 'failure', 'base_resp', 'detail', 'details'] as const;
 const MAX_REASON_DEPTH = 4;
 
-/** A reason as the vendor reported it. */
-export interface ToldReason {
-  /** Empty where there is none. */
+/** The reason of a failure as the vendor reported it. */
+export interface ReportedReason {
+  /** Empty if no code was found. */
   readonly code: string;
   readonly message: string | undefined;
 }
 
 /**
- * Finds the reason of a failure, wherever the vendor or a gateway put it: a text, an object, or an object inside one of
- * those. The first place with a message wins, and the first with a code. Codes and messages of success are ignored.
+ * Finds the reason of a failure in values of a response: texts, objects, and objects nested in those. The first message
+ * found wins, and the first code. Codes and messages of success are ignored.
  *
- * @param places the vendor's own place first
+ * @param places the vendor's documented place first
  */
-export function readReason(...places: readonly unknown[]): ToldReason {
+export function readReason(...places: readonly unknown[]): ReportedReason {
   let code: string | undefined;
   let message: string | undefined;
   const visit = (place: unknown, depth: number): void => {
@@ -392,10 +387,7 @@ export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs
   return waitMs >= 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : undefined;
 }
 
-/**
- * A 4xx or 3xx that did not come from the vendor: the connection
- * between channel and vendor is at fault, not the caller.
- */
+/** A 3xx or 4xx without the vendor's envelope, such as a gateway's page: the connection is at fault, not the caller. */
 const PAGE: ErrorClass = { reason: 'capacity' };
 
 /**
@@ -514,8 +506,8 @@ export function toMultipart(fields: RequestBody, file: Required<MediaFile>, file
   return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(parts) };
 }
 
-/**
- * Reads vendor responses that relays rearrange: inside `{code, data}`, with a second id, with the file's URL in another
+/*
+ * The rest reads responses that relays rearrange: inside `{code, data}`, with a second id, with the file's URL in another
  * member, with an error behind HTTP 200.
  */
 
@@ -580,13 +572,11 @@ export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMemb
   return values.some((value) => asId(value) === id) || !values.some((value) => isForeignId(value, id));
 }
 
-// --- URLs ---
-
-const ADDRESS_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video'];
+const URL_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video'];
 const MAX_DEPTH = 4;
 
-/** Members in which compatible services put the URL of a finished file, after the vendor's own. */
-const ADDRESS_PLACES = [
+/** Dotted paths at which compatible services put the URL of a finished file; tried after the vendor's own. */
+const URL_PLACES = [
   ...['video_url', 'url', 'video', 'videos', 'result_url', 'result', 'results', 'output', 'outputs'],
   ...['content', 'metadata', 'data'],
 ];
@@ -598,34 +588,32 @@ function candidatesIn(value: unknown, depth = 0): readonly unknown[] {
   if (entries) return entries.flatMap((entry) => candidatesIn(entry, depth + 1));
   const holder = asObject(value);
   if (!holder) return [value];
-  return ADDRESS_MEMBERS.flatMap((name) => candidatesIn(holder[name], depth + 1));
+  return URL_MEMBERS.flatMap((name) => candidatesIn(holder[name], depth + 1));
 }
 
 const valueAt = (holder: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => asObject(value)?.[name], holder);
 
 /**
- * The URL of a finished task's file, or the value in its place:
- * undefined for nothing, another type for a damaged response.
+ * The URL of a finished task's file. Without one, the value at the vendor's own path, from which `finishedTask` decides
+ * whether the vendor has no video or the response is damaged.
  *
- * @param places The vendor's own, as dotted paths; other places of compatible services follow
+ * @param places the vendor's own dotted paths
  */
-export function addressOf(task: unknown, places: readonly string[]): unknown {
+export function fileUrlOf(task: unknown, places: readonly string[]): unknown {
   const own = places.flatMap((place) => candidatesIn(valueAt(task, place)));
-  const all = [...own, ...ADDRESS_PLACES.flatMap((place) => candidatesIn(valueAt(task, place)))];
+  const all = [...own, ...URL_PLACES.flatMap((place) => candidatesIn(valueAt(task, place)))];
   const found = all.find((value) => asUrl(value) !== undefined) ?? own[0];
   if (found !== undefined) return found;
   const held = valueAt(task, places[0] ?? '');
   return asArray(held) ? undefined : held;
 }
 
-// --- Errors ---
-
 /**
  * Whether a response without a task is an error, whatever its HTTP status: an error with a message or a code, or a code
  * with a message.
  */
-export function isErrorAnswer(json: unknown): boolean {
+export function isErrorResponse(json: unknown): boolean {
   const answer = asObject(json);
   if (!answer) return false;
   const { code, message } = readReason(answer.error, answer.errors);
@@ -637,8 +625,12 @@ export function isErrorAnswer(json: unknown): boolean {
 
 /** The error of a relay in place of the vendor's own response. */
 function relayedError(response: BufferedResponse): VendorError {
-  const told = readReason(response.json);
-  return toVendorError(response, 0, { ...told, message: told.message ?? '', meaning: classifyByWords(told) });
+  const reported = readReason(response.json);
+  return toVendorError(response, 0, {
+    ...reported,
+    message: reported.message ?? '',
+    meaning: classifyByWords(reported),
+  });
 }
 
 /**
@@ -651,11 +643,13 @@ export function isRefusedSubmit(
   members: TaskMembers = TASK_MEMBERS,
 ): boolean {
   const state = readTaskState(task?.[members.state]);
-  return status >= 400 || state === 'FAILURE' || (state === 'UNKNOWN' && (isErrorAnswer(json) || isErrorAnswer(task)));
+  return (
+    status >= 400 || state === 'FAILURE' || (state === 'UNKNOWN' && (isErrorResponse(json) || isErrorResponse(task)))
+  );
 }
 
-/** Patterns for messages whose code is missing or unknown; the first match counts. */
-const WORDS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
+/** The class of a message whose code is missing or unknown; the first match counts. */
+const CLASS_BY_MESSAGE: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
   [
     /(?:insufficient|not enough|not sufficient|no|low)\W.{0,16}(?:balance|quota|credits?|funds)|quota is not enough|overdue|余额不足|额度不足|欠费/i,
     { reason: 'billing' },
@@ -669,8 +663,8 @@ const WORDS: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
  * The class of an error that the vendor's own table does not list:
  * by its message, otherwise by a code that is an HTTP status.
  */
-export function classifyByWords({ code, message = '' }: ToldReason): ErrorClass | undefined {
-  const found = WORDS.find(([pattern]) => pattern.test(message))?.[1];
+export function classifyByWords({ code, message = '' }: ReportedReason): ErrorClass | undefined {
+  const found = CLASS_BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1];
   if (!found && isPolicyText(`${code} ${message}`)) return { reason: 'policy' };
   return found ?? (/^[45]\d\d$/.test(code) ? { reason: reasonForStatus(Number(code)) } : undefined);
 }

@@ -247,11 +247,11 @@ function parseStatus(response: BufferedResponse, taskId: string, nowMs: number):
   }
   if (state === 'FAILURE') {
     if (isRefused) return failedTask(raw, error);
-    const told = readReason(reply.error, { ...reply, base_resp: undefined, status: undefined }, reply.base_resp);
+    const reported = readReason(reply.error, { ...reply, base_resp: undefined, status: undefined }, reply.base_resp);
     return failedTask(raw, {
       ...(classifyFailureWord(word) ?? UNKNOWN_FAILURE),
-      ...told,
-      message: told.message ?? 'task failed',
+      ...reported,
+      message: reported.message ?? 'task failed',
     });
   }
   if (state === undefined) throw unreadablePoll(response);
@@ -292,14 +292,14 @@ function parseStatus(response: BufferedResponse, taskId: string, nowMs: number):
 
 /** Parses an error response. */
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
-  const told = asObject(asObject(response.json)?.base_resp);
-  const status = asCode(told?.status_code) ?? '';
+  const baseResponse = asObject(asObject(response.json)?.base_resp);
+  const status = asCode(baseResponse?.status_code) ?? '';
   const code = isSuccessCode(status) ? '' : status;
   return toVendorError(response, nowMs, {
     code,
-    message: readReason(told, response.json).message ?? '',
+    message: readReason(baseResponse, response.json).message ?? '',
     meaning: ownEntry(ERROR_CLASSES, code),
-    isPage: told === undefined,
+    isPage: baseResponse === undefined,
   });
 }
 
@@ -613,9 +613,9 @@ const CLASS_BY_MESSAGE_CODE: Readonly<Record<string, ErrorClass>> = {
 
 /** Parses an error response of the second protocol. */
 export function toErrorH3(response: BufferedResponse, nowMs: number): VendorError {
-  const told = asObject(asObject(response.json)?.error);
-  const message = asText(told?.message) ?? '';
-  const type = asText(told?.type) ?? '';
+  const error = asObject(asObject(response.json)?.error);
+  const message = asText(error?.message) ?? '';
+  const type = asText(error?.type) ?? '';
   const number = /\((\d{4,5})\)\s*$/.exec(message)?.[1] ?? '';
   return toVendorError(response, nowMs, {
     code: number || type,

@@ -273,8 +273,8 @@ function toOutcome(task: UntrustedObject, response: BufferedResponse): QueryOutc
   const word = task.task_status;
   const state = readTaskState(word);
   if (state === 'FAILURE') {
-    const told = readReason(task.task_status_msg, task.error, task);
-    return failedTask(raw, { ...classifyFailure(told.message ?? '', word), message: told.message });
+    const reported = readReason(task.task_status_msg, task.error, task);
+    return failedTask(raw, { ...classifyFailure(reported.message ?? '', word), message: reported.message });
   }
   if (state !== 'SUCCESS') return { state, raw };
   const videos = videosOf(task);

@@ -17,13 +17,13 @@ import {
 } from '../adapter.ts';
 import {
   acceptedSubmit,
-  addressOf,
   applyExtraFields,
   bearerHeaders,
   classifyByWords,
   deleteJson,
   type ErrorClass,
   failedTask,
+  fileUrlOf,
   finishedTask,
   getJson,
   isAboutTask,
@@ -234,7 +234,7 @@ async function sendUpload(file: Required<MediaFile>, context: AdapterContext) {
 // Status mapping
 
 /** A list of URLs; relays write them in the same members as other vendors. */
-const ADDRESS_PLACES = ['output'];
+const URL_PLACES = ['output'];
 
 /**
  * Parses the response to a poll.
@@ -251,7 +251,7 @@ function parseTask(response: BufferedResponse, id: string): QueryOutcome {
     return failedTask(raw, { ...(meaning ?? UNKNOWN_FAILURE), code, message });
   }
   if (state !== 'SUCCESS') return defined({ state, progress: asPercent(task.progress), raw });
-  return finishedTask(addressOf(task, ADDRESS_PLACES), response);
+  return finishedTask(fileUrlOf(task, URL_PLACES), response);
 }
 
 const headersOf = (context: AdapterContext) => ({ ...bearerHeaders(context), 'x-runway-version': '2024-11-06' });
@@ -332,7 +332,7 @@ export const runway: VendorAdapter = {
     throw rejectedPoll(error);
   },
 
-  content: async (_handle, raw) => publicFile(addressOf(unwrapTask(raw), ADDRESS_PLACES)),
+  content: async (_handle, raw) => publicFile(fileUrlOf(unwrapTask(raw), URL_PLACES)),
 
   async deleteTask(handle, context) {
     await deleteJson(context, taskUrl(parseIdHandle(handle), context), headersOf(context));

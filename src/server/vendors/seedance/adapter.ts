@@ -19,7 +19,6 @@ import {
 } from '../adapter.ts';
 import {
   acceptedSubmit,
-  addressOf,
   applyExtraFields,
   bearerHeaders,
   classifyByTable,
@@ -27,10 +26,11 @@ import {
   deleteJson,
   type ErrorClass,
   failedTask,
+  fileUrlOf,
   finishedTask,
   getJson,
   isAboutTask,
-  isErrorAnswer,
+  isErrorResponse,
   isRefusedSubmit,
   omitUndefined,
   parseIdHandle,
@@ -118,19 +118,19 @@ const CLIP_MEMBERS = ['video', 'video_url', 'audio_url'];
 function toItem(element: ContentElement, index: number): ContentItem {
   const at = `metadata.content.${index}`;
   const { type, text, image_url, role } = element;
-  const addressOf = (given: Static<typeof UrlField> | undefined): string => {
+  const urlOf = (given: Static<typeof UrlField> | undefined): string => {
     const url = typeof given === 'string' ? given : given?.url;
     return url || rejectField(at, 'has no address');
   };
   if (type === 'text')
     return text === undefined ? rejectField(`${at}.text`, 'is missing') : { kind: 'text', value: text };
   if (type === 'video' || type === 'video_url') {
-    return { kind: 'video', value: addressOf(element.video ?? element.video_url) };
+    return { kind: 'video', value: urlOf(element.video ?? element.video_url) };
   }
-  if (type === 'audio_url') return { kind: 'audio', value: addressOf(element.audio_url) };
+  if (type === 'audio_url') return { kind: 'audio', value: urlOf(element.audio_url) };
   if (type !== 'image_url') return rejectField(`${at}.type`, 'must be text, image_url, video or audio_url');
   if (role !== undefined && !ROLES.includes(role)) rejectField(`${at}.role`, `must be one of ${ROLES.join(', ')}`);
-  return { kind: 'image', value: addressOf(image_url), role };
+  return { kind: 'image', value: urlOf(image_url), role };
 }
 
 /**
@@ -389,12 +389,12 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
 // --- Status mapping ---
 
 /** Members with the file's URL, and those that relays put it in. */
-const ADDRESS_PLACES = ['content.video_url', 'content', 'video_url'];
+const URL_PLACES = ['content.video_url', 'content', 'video_url'];
 
 function parseFailure(task: UntrustedObject, response: BufferedResponse): QueryOutcome {
-  const told = readReason(task.error, task, response.json);
-  const { code, message = `The upstream says that the task is ${String(task.status)}.` } = told;
-  const meaning = classifyError(code, message) ?? classifyFailureWord(task.status) ?? classifyByWords(told);
+  const reported = readReason(task.error, task, response.json);
+  const { code, message = `The upstream says that the task is ${String(task.status)}.` } = reported;
+  const meaning = classifyError(code, message) ?? classifyFailureWord(task.status) ?? classifyByWords(reported);
   return failedTask(toRawResponse(response), { ...(meaning ?? UNKNOWN_FAILURE), code, message });
 }
 
@@ -408,7 +408,7 @@ function parseTask(response: BufferedResponse, id: string): QueryOutcome {
   const state = readTaskState(task.status);
   if (state === 'FAILURE') return parseFailure(task, response);
   if (state !== 'SUCCESS') return defined({ state, progress: asPercent(task.progress), raw: toRawResponse(response) });
-  return finishedTask(addressOf(task, ADDRESS_PLACES), response);
+  return finishedTask(fileUrlOf(task, URL_PLACES), response);
 }
 
 // --- Error reading (Volcengine Ark, "Error codes") ---
@@ -555,7 +555,7 @@ export const seedance: VendorAdapter = {
   async query(handle, context) {
     const id = parseIdHandle(handle);
     const response = await getJson(context, taskUrl(handle, context), bearerHeaders(context));
-    const isTask = asText(unwrapTask(response.json)?.status) !== undefined || !isErrorAnswer(response.json);
+    const isTask = asText(unwrapTask(response.json)?.status) !== undefined || !isErrorResponse(response.json);
     if (isSuccessStatus(response) && isTask) return parseTask(response, id);
     const error = toError(response, context.now());
     // Only the vendor's own error code for a missing task ends it; a bare 404 may be a gateway's.
@@ -564,7 +564,7 @@ export const seedance: VendorAdapter = {
   },
 
   /** The URL from the last poll; an expired one is replaced by polling again, because the task is kept longer. */
-  content: async (_handle, raw) => publicFile(addressOf(unwrapTask(raw), ADDRESS_PLACES)),
+  content: async (_handle, raw) => publicFile(fileUrlOf(unwrapTask(raw), URL_PLACES)),
 
   async deleteTask(handle, context) {
     await deleteJson(context, taskUrl(handle, context), bearerHeaders(context));

@@ -27,20 +27,20 @@ import {
   type VideoRequest,
 } from '../adapter.ts';
 import {
-  addressOf,
   ambiguousSubmit,
   applyExtraFields,
   classifyByWords,
   type ErrorClass,
   failedTask,
+  fileUrlOf,
   isAboutTask,
   isRefusedSubmit,
   omitUndefined,
+  type ReportedReason,
   type RequestBody,
   readReason,
   refusedSubmit,
   rejectedPoll,
-  type ToldReason,
   taskIdIn,
   toMultipart,
   toVendorError,
@@ -176,9 +176,9 @@ const REASONS: Readonly<Record<string, ErrorReason>> = {
 };
 
 /** Looks up the code in the tables first, then a relay's message. */
-const classify = (told: ToldReason): ErrorClass | undefined => {
-  const reason = ownEntry(REASONS, told.code);
-  return reason ? { reason } : classifyByWords(told);
+const classify = (reported: ReportedReason): ErrorClass | undefined => {
+  const reason = ownEntry(REASONS, reported.code);
+  return reason ? { reason } : classifyByWords(reported);
 };
 
 function parseError(response: BufferedResponse, nowMs: number): VendorError {
@@ -245,13 +245,13 @@ function withDocumentedTypes(video: UntrustedObject | undefined): UntrustedObjec
 }
 
 /** Members in which relays put the URL of the file; the unified tasks of some have it in place of a reason. */
-const ADDRESS_PLACES = ['video_url', 'url', 'video', 'metadata', 'result', 'result_url', 'output', 'fail_reason'];
+const URL_PLACES = ['video_url', 'url', 'video', 'metadata', 'result', 'result_url', 'output', 'fail_reason'];
 
 /** URLs that need the channel's key; all others are public. */
 const CONTENT_PATH = /\/videos\/[^/]+\/content$/;
 
 function toArtifact(video: unknown): Artifact {
-  const url = asUrl(addressOf(video, ADDRESS_PLACES));
+  const url = asUrl(fileUrlOf(video, URL_PLACES));
   return url === undefined || CONTENT_PATH.test(new URL(url).pathname) ? { kind: 'protected' } : { kind: 'url', url };
 }
 
@@ -364,12 +364,12 @@ export const sora: VendorAdapter = {
     const id = handleId(handle);
     const video = unwrapTask(response.json);
     // A bare 404, or one with only HTTP's own text, may be a gateway's.
-    const told = readReason(video?.error, video);
-    const isTold = asObject(video?.error) !== undefined || /[a-z]/i.test(told.code);
+    const reported = readReason(video?.error, video);
+    const isReported = asObject(video?.error) !== undefined || /[a-z]/i.test(reported.code);
     const film = asUrl(asObject(handle)?.film);
     if (film !== undefined && (response.status === 404 || response.status === 405)) return finishedAtOnce(id, film);
-    if (response.status === 404 && isTold)
-      return failedTask(toRawResponse(response), { ...told, reason: 'missing', httpStatus: 404 });
+    if (response.status === 404 && isReported)
+      return failedTask(toRawResponse(response), { ...reported, reason: 'missing', httpStatus: 404 });
     if (response.status >= 400) throw rejectedPoll(parseError(response, context.now()));
     const state = stateOf(video);
     if (!video || state === undefined || !isAboutTask(video, id)) throw unreadablePoll(response);
@@ -390,7 +390,7 @@ export const sora: VendorAdapter = {
       headers: authHeaders(context),
       trusted: true,
       // Some relays respond with the file's URL.
-      ...(isVideo && { addressIn: (json) => asUrl(addressOf(json, ADDRESS_PLACES)) }),
+      ...(isVideo && { addressIn: (json) => asUrl(fileUrlOf(json, URL_PLACES)) }),
     };
   },
 

@@ -88,8 +88,8 @@ function parseRetryDelay(details: readonly UntrustedObject[]): number | undefine
 function refineReason(reason: ErrorReason, message: string, details: readonly UntrustedObject[]): ErrorReason {
   for (const detail of details) {
     const word = asText(detail.reason) ?? '';
-    const told = Object.hasOwn(ERROR_INFO, word) ? ERROR_INFO[word] : undefined;
-    if (told) return told;
+    const meaning = ownEntry(ERROR_INFO, word);
+    if (meaning) return meaning;
   }
   return reason === 'user' && isRefusalText(message) ? 'policy' : reason;
 }
@@ -115,9 +115,9 @@ export function parseGoogleError(
   const outer = asObject(asArray(response.json)?.[0] ?? response.json);
   const error = asObject(outer?.error) ?? {};
   const details = parseDetails(error);
-  const told = readReason(error, outer);
-  const code = asText(error.status) ?? (toCode(error.code) || told.code);
-  const message = told.message ?? '';
+  const reported = readReason(error, outer);
+  const code = asText(error.status) ?? (toCode(error.code) || reported.code);
+  const message = reported.message ?? '';
   if (code === '' && message === '') return toVendorError(response, nowMs, {});
   const row = ownEntry(GOOGLE_STATUS, code) ?? classifyByWords({ code, message });
   const reason = refineReason(

@@ -227,9 +227,9 @@ export function interactionBillingFactors(request: VideoRequest) {
   const { seconds, resolution } = resolveFrame(request, familyOf(request.model));
   const body = applyExtraFields({ response_format: { duration: `${seconds}s`, resolution } }, request.extraFields);
   const format = body.response_format as { readonly [key: string]: Json };
-  const told = typeof format.duration === 'string' ? format.duration.replace(/s$/, '') : format.duration;
+  const requested = typeof format.duration === 'string' ? format.duration.replace(/s$/, '') : format.duration;
   return {
-    seconds: parseSeconds(told, 'duration'),
+    seconds: parseSeconds(requested, 'duration'),
     factors: knownFactors({ resolution: format.resolution, size: request.size, audio: true }),
   };
 }
@@ -314,9 +314,9 @@ function toFailure(
 ): QueryOutcome {
   const broken = steps.map(({ error }) => asObject(error)).find((error) => error !== undefined);
   if (broken) return toFailedOperation(broken, raw);
-  const told = readReason(asArray(interaction.errors)?.[0], interaction.error, interaction.fail_reason);
-  const message = told.message ?? textOf(steps);
-  const code = toCode(told.code) || normaliseStateWord(word).toUpperCase();
+  const reported = readReason(asArray(interaction.errors)?.[0], interaction.error, interaction.fail_reason);
+  const message = reported.message ?? textOf(steps);
+  const code = toCode(reported.code) || normaliseStateWord(word).toUpperCase();
   if (isRefusalText(message))
     return failedTask(raw, { reason: 'policy', cause: refusalCause(message) ?? 'result_refused', code, message });
   const meaning = classifyFailureWord(word) ?? UNKNOWN_FAILURE;

@@ -20,7 +20,7 @@ import {
   acceptedSubmit,
   applyExtraFields,
   failedTask,
-  isErrorAnswer,
+  isErrorResponse,
   omitUndefined,
   type RequestBody,
   readReason,
@@ -100,9 +100,10 @@ export function resolveFrame(request: VideoRequest, model: ModelFamily) {
   const family = forOperation(model, request);
   const metadata = parseGeminiMetadata(request.metadata);
   const size = request.size === undefined ? {} : parseSize(request.size, family.resolutions);
-  const told = metadata.durationSeconds ?? request.seconds;
+  const requested = metadata.durationSeconds ?? request.seconds;
   const param = metadata.durationSeconds === undefined ? 'duration' : 'metadata.durationSeconds';
-  const seconds = told ?? (family.seconds.includes(VEO_DEFAULT_SECONDS) ? VEO_DEFAULT_SECONDS : family.seconds[0]) ?? 0;
+  const seconds =
+    requested ?? (family.seconds.includes(VEO_DEFAULT_SECONDS) ? VEO_DEFAULT_SECONDS : family.seconds[0]) ?? 0;
   if (!family.seconds.includes(seconds))
     rejectField(param, `must be ${family.seconds.join(', ')} for ${request.model}`);
   const resolution = metadata.resolution?.toLowerCase() ?? size.resolution ?? '720p';
@@ -371,8 +372,8 @@ function withoutBytes(value: unknown, depth = 0): unknown {
 
 /** A filtered result is reported as a success without a video; its reasons are the only explanation in it. */
 function parseFilteredResult(holder: UntrustedObject, raw: Json): QueryOutcome | undefined {
-  const { raiMediaFilteredCount: count, raiMediaFilteredReasons: told } = holder;
-  const reasons = (asArray(told) ?? [told]).map(asText).filter((reason) => reason !== undefined);
+  const { raiMediaFilteredCount: count, raiMediaFilteredReasons: filterReasons } = holder;
+  const reasons = (asArray(filterReasons) ?? [filterReasons]).map(asText).filter((reason) => reason !== undefined);
   if (reasons.length === 0 && !(Number(count) > 0)) return undefined;
   const message = reasons.join(' ') || 'The video was filtered out by the provider.';
   const cause = refusalCause(message) ?? 'result_refused';
@@ -429,9 +430,10 @@ function parseState(operation: UntrustedObject, raw: Json): QueryOutcome {
   const { done, error } = operation;
   if (done === undefined || done === null || done === false) return { state: 'IN_PROGRESS', raw };
   if (done !== true) return { state: 'UNKNOWN', raw };
-  const told = asObject(error) ?? (asText(error) === undefined ? undefined : { message: error });
-  if (told !== undefined && Object.values(told).some((value) => value !== null)) return toFailedOperation(told, raw);
-  if (told === undefined && error !== undefined && error !== null && error !== '') return { state: 'UNKNOWN', raw };
+  const reported = asObject(error) ?? (asText(error) === undefined ? undefined : { message: error });
+  if (reported !== undefined && Object.values(reported).some((value) => value !== null))
+    return toFailedOperation(reported, raw);
+  if (reported === undefined && error !== undefined && error !== null && error !== '') return { state: 'UNKNOWN', raw };
   const outcome = parseResponse(operation, raw);
   if (outcome.error?.cause !== 'no_result') return outcome;
   const { name: _name, response: _response, metadata: _metadata, ...others } = operation;
@@ -451,7 +453,7 @@ export function parseOperationSubmit(
 ): SubmitOutcome {
   const operation = operationIn(reply.json);
   const name = asId(operation?.name) ?? '';
-  const isRefused = !isSuccessStatus(reply) || (name === '' && isErrorAnswer(reply.json));
+  const isRefused = !isSuccessStatus(reply) || (name === '' && isErrorResponse(reply.json));
   if (isRefused) return refusedSubmit(parseGoogleError(reply, context.now(), 'model'), reply);
   return acceptedSubmit(pattern.test(name) ? name : undefined, reply, toHandle({ route, name }));
 }

@@ -391,10 +391,10 @@ export function parseViduTask(response: BufferedResponse, id: string): QueryOutc
   if (state === 'SUCCESS') return toSuccess(task.creations, response);
   if (state !== 'FAILURE') return { state, raw };
   // A failed task of the vendor has a code and no message; the code serves as both.
-  const told = readReason({ ...task, state: undefined });
-  const code = asText(task.err_code) ?? told.code;
+  const reported = readReason({ ...task, state: undefined });
+  const code = asText(task.err_code) ?? reported.code;
   const meaning = classifyError(code) ?? classifyFailureWord(word) ?? UNKNOWN_FAILURE;
-  return failedTask(raw, { ...meaning, code, message: told.message ?? code });
+  return failedTask(raw, { ...meaning, code, message: reported.message ?? code });
 }
 
 // ── Errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────

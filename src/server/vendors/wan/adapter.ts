@@ -17,28 +17,28 @@ import {
 } from '../adapter.ts';
 import {
   acceptedSubmit,
-  addressOf,
   applyExtraFields,
   bearerHeaders,
   classifyByTable,
   classifyByWords,
   type ErrorClass,
   failedTask,
+  fileUrlOf,
   finishedTask,
   getJson,
   isAboutTask,
-  isErrorAnswer,
+  isErrorResponse,
   isRefusedSubmit,
   omitUndefined,
   parseIdHandle,
   postJson,
   publicFile,
+  type ReportedReason,
   type RequestBody,
   readReason,
   refusedSubmit,
   rejectedPoll,
   type TaskMembers,
-  type ToldReason,
   taskIdIn,
   toVendorError,
   UNKNOWN_FAILURE,
@@ -341,9 +341,9 @@ function parseFailure(output: UntrustedObject, response: BufferedResponse): Quer
   const raw = toRawResponse(response);
   const { task_status: word } = output;
   if (word === EXPIRED) return failedTask(raw, { reason: 'missing', message: 'The task is unknown or has expired.' });
-  const told = readReason(output, response.json);
-  const { code, message = `The upstream says that the task is ${String(word)}.` } = told;
-  const meaning = classifyFailureWord(word) ?? classifyError(told) ?? UNKNOWN_FAILURE;
+  const reported = readReason(output, response.json);
+  const { code, message = `The upstream says that the task is ${String(word)}.` } = reported;
+  const meaning = classifyFailureWord(word) ?? classifyError(reported) ?? UNKNOWN_FAILURE;
   return failedTask(raw, { ...meaning, code, message });
 }
 
@@ -362,7 +362,7 @@ const taskOf = (json: unknown): UntrustedObject | undefined => {
 };
 
 /** Members with the file's URL: most model lines, then s2v, animate and emo. */
-const ADDRESS_PLACES = ['video_url', 'results'];
+const URL_PLACES = ['video_url', 'results'];
 
 /**
  * Parses the response to a poll.
@@ -374,7 +374,7 @@ function parseTask(response: BufferedResponse, id: string): QueryOutcome {
   const state = stateOf(output);
   if (state === 'FAILURE') return parseFailure(output, response);
   if (state !== 'SUCCESS') return { state, raw: toRawResponse(response) };
-  return finishedTask(addressOf(output, ADDRESS_PLACES), response);
+  return finishedTask(fileUrlOf(output, URL_PLACES), response);
 }
 
 // --- Error reading (Alibaba Cloud Model Studio, "Error codes") ---
@@ -415,19 +415,19 @@ export const ERROR_CLASSES: Readonly<Record<string, ErrorClass>> = {
 const classifyCode = classifyByTable(ERROR_CLASSES);
 
 /** Some codes have two meanings that only the message distinguishes. */
-function classifyError(told: ToldReason): ErrorClass | undefined {
-  const { code, message = '' } = told;
+function classifyError(reported: ReportedReason): ErrorClass | undefined {
+  const { code, message = '' } = reported;
   // A used-up trial, or the limit of tokens per minute.
   if (code === 'Throttling.AllocationQuota') return { reason: /\bfree\b|免费/i.test(message) ? 'billing' : 'rate' };
-  const found = classifyCode(code) ?? classifyByWords(told);
+  const found = classifyCode(code) ?? classifyByWords(reported);
   // Refused input or a withheld result.
   return found?.reason === 'policy' && /\boutput\b/i.test(message) ? { ...found, cause: 'result_refused' } : found;
 }
 
 /** Parses an error response. */
 export function toError(response: BufferedResponse, nowMs: number): VendorError {
-  const told = readReason(response.json, taskOf(response.json), asObject(response.json)?.data);
-  return toVendorError(response, nowMs, defined({ ...told, meaning: classifyError(told) }));
+  const reported = readReason(response.json, taskOf(response.json), asObject(response.json)?.data);
+  return toVendorError(response, nowMs, defined({ ...reported, meaning: classifyError(reported) }));
 }
 
 // --- The adapter ---
@@ -509,13 +509,13 @@ export const wan: VendorAdapter = {
   async query(handle, context) {
     const id = parseIdHandle(handle);
     const response = await getTask(id, context);
-    const isError = !isSuccessStatus(response) || (!taskOf(response.json) && isErrorAnswer(response.json));
+    const isError = !isSuccessStatus(response) || (!taskOf(response.json) && isErrorResponse(response.json));
     if (isError) throw rejectedPoll(toError(response, context.now()));
     return parseTask(response, id);
   },
 
   /** The URL from the last poll; it is valid as long as the task is kept. */
-  content: async (_handle, raw) => publicFile(addressOf(taskOf(raw), ADDRESS_PLACES)),
+  content: async (_handle, raw) => publicFile(fileUrlOf(taskOf(raw), URL_PLACES)),
 
   /** The vendor returns HTTP 200 for an unknown id if the key is valid. */
   async checkCredentials(context) {

@@ -32,12 +32,12 @@ import {
 } from '../adapter.ts';
 import {
   acceptedSubmit,
-  addressOf,
   applyExtraFields,
   bearerHeaders,
   classifyByWords,
   type ErrorClass,
   failedTask,
+  fileUrlOf,
   finishedTask,
   getJson,
   isRefusedSubmit,
@@ -246,7 +246,7 @@ function parseTask(response: BufferedResponse): QueryOutcome {
   const video = asObject(task.video);
   if (video?.respect_moderation === false)
     return failedTask(raw, { reason: 'policy', cause: 'result_refused', code: 'respect_moderation' });
-  return finishedTask(video === undefined ? addressOf(task, ['video']) : video.url, response);
+  return finishedTask(video === undefined ? fileUrlOf(task, ['video']) : video.url, response);
 }
 
 function toFailure(task: UntrustedObject, response: BufferedResponse, word: string): QueryOutcome {
@@ -304,7 +304,7 @@ export const xai: VendorAdapter = {
     throw rejectedPoll(error);
   },
 
-  content: async (_handle, raw) => publicFile(addressOf(unwrapTask(raw), ['video'])),
+  content: async (_handle, raw) => publicFile(fileUrlOf(unwrapTask(raw), ['video'])),
 
   async checkCredentials(context) {
     const response = await getJson(context, endpointUrl(context, '/v1/models'), bearerHeaders(context));
