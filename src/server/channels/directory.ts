@@ -57,7 +57,7 @@ export interface ResolvedModel {
   readonly onRetirement?: OnRetirement;
   /** The target replaces the model, which its vendor has retired: channels that name the model do not serve it. */
   readonly isSubstitute?: boolean;
-  /** Its announced retirement, while it is still served. */
+  /** Its announced retirement, in the future for a model that {@link ChannelDirectory.model} returns. */
   readonly retirement?: Retirement;
   /** The media schema, a JSON Schema of the body. */
   readonly inputSchema?: TSchema;
@@ -383,10 +383,18 @@ export interface Catalog {
 }
 
 /** The catalogue before the first load. */
-export const EMPTY_CATALOG = buildCatalog(0, [], []);
+export const EMPTY_CATALOG = buildCatalog(0, [], [], () => undefined);
 
-/** Builds the catalogue: resolves aliases and groups channels by the models they serve. Has no side effects. */
-export function buildCatalog(version: number, channels: readonly CatalogChannel[], rows: readonly ModelRow[]): Catalog {
+/**
+ * Builds the catalogue: resolves aliases and groups channels by the models they serve. Has no side effects.
+ * @param findRetirement the retirement of a model on all channels that serve it
+ */
+export function buildCatalog(
+  version: number,
+  channels: readonly CatalogChannel[],
+  rows: readonly ModelRow[],
+  findRetirement: (model: ResolvedModel, serving: readonly Channel[]) => Retirement | undefined,
+): Catalog {
   const byModel = new Map<string, Channel[]>();
   for (const { channel, enabled, credentials } of channels) {
     if (!enabled) continue;
@@ -406,8 +414,9 @@ export function buildCatalog(version: number, channels: readonly CatalogChannel[
   const models = new Map<string, ResolvedModel>();
   const listed: ListedModel[] = [];
   for (const row of rows) {
-    const model = resolveModel(row, byId);
-    if (model === undefined) continue;
+    const resolved = resolveModel(row, byId);
+    if (resolved === undefined) continue;
+    const model = defined({ ...resolved, retirement: findRetirement(resolved, serving(resolved)) });
     models.set(row.id, model);
     if (serving(model).length > 0)
       listed.push({ id: row.id, vendor: model.vendor, kind: model.kind, createdAt: row.created_at });

@@ -60,17 +60,11 @@ export const endingModels = (channel: Channel, lifecycles: ModelLifecycles): rea
     return [{ model, retiresOn: end.retiresOn, successor: end.successor, confirmedOn: end.confirmedOn }];
   });
 
-/**
- * Retirements of models on channels, computed once per channel: every call needs them, and they depend on the channel
- * alone.
- */
+/** Retirements of models on channels. */
 export class ChannelRetirements {
   readonly #lifecycles: ModelLifecycles | undefined;
-  /** By target. */
+  /** By target. Computed once per channel, because every call reads them. */
   readonly #known = memoizeByObject((_channel: Channel) => new Map<string, Retirement | undefined>());
-
-  /** Models with an announced retirement, by the same model without it. */
-  readonly #announced = new WeakMap<ResolvedModel, ResolvedModel>();
 
   /** @param lifecycles undefined: no retirements are known */
   constructor(lifecycles: ModelLifecycles | undefined) {
@@ -85,18 +79,8 @@ export class ChannelRetirements {
     return known.get(model.target);
   }
 
-  /**
-   * Attaches its retirement to a model of a catalogue. Returns the same object each time, because data about a model is
-   * cached by object identity.
-   */
-  announce(model: ResolvedModel, retirement: Retirement): ResolvedModel {
-    const known = this.#announced.get(model) ?? { ...model, retirement };
-    this.#announced.set(model, known);
-    return known;
-  }
-
   /** The last retirement among the channels; undefined while any channel still serves the model. */
-  onAll(serving: readonly Channel[], model: Pick<ResolvedModel, 'vendor' | 'target'>): Retirement | undefined {
+  onAll(model: Pick<ResolvedModel, 'vendor' | 'target'>, serving: readonly Channel[]): Retirement | undefined {
     let last: Retirement | undefined;
     for (const channel of serving) {
       const end = this.on(channel, model);

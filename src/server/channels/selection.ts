@@ -102,12 +102,10 @@ export class ChannelSelectionService implements ChannelDirectory {
   async model(id: string): Promise<ResolvedModel | undefined> {
     const catalog = await this.#currentCatalog();
     const model = catalog.models.get(id);
-    const end = model && this.#retirementIn(catalog, model);
-    if (model === undefined || end === undefined) return model;
-    if (end.at > this.#dependencies.clock.now()) return this.#retirements.announce(model, end);
+    if (model === undefined || !this.#isRetired(model)) return model;
     const substitute = this.#substituteFor(catalog, model);
     if (substitute !== undefined) return substitute;
-    const { successor } = end;
+    const successor = model.retirement?.successor;
     throw new AppError('model_not_found', {
       messageKey: successor === undefined ? 'model_retired' : 'model_retired_for',
       params: { model: id, successor: successor ?? '' },
@@ -116,9 +114,7 @@ export class ChannelSelectionService implements ChannelDirectory {
   }
 
   async retirement(id: string): Promise<Retirement | undefined> {
-    const catalog = await this.#currentCatalog();
-    const model = catalog.models.get(id);
-    return model && this.#retirementIn(catalog, model);
+    return (await this.#currentCatalog()).models.get(id)?.retirement;
   }
 
   /** Models of a channel that are retired, or will be, on its host, including unconfirmed retirements. */
@@ -132,28 +128,24 @@ export class ChannelSelectionService implements ChannelDirectory {
     return catalog.listed.filter(({ id }) => {
       const model = catalog.models.get(id);
       if (model === undefined) return true;
-      const served = this.#hasRetired(catalog, model) ? this.#substituteFor(catalog, model) : model;
+      const served = this.#isRetired(model) ? this.#substituteFor(catalog, model) : model;
       if (served === undefined || permitted === undefined) return served !== undefined;
       return servingOf(catalog, served).some((channel) => permitted.has(channel.id));
     });
   }
 
-  #retirementIn(catalog: Catalog, model: ResolvedModel): Retirement | undefined {
-    return this.#retirements.onAll(catalog.serving(model), model);
-  }
-
-  #hasRetired(catalog: Catalog, model: ResolvedModel): boolean {
-    const end = this.#retirementIn(catalog, model);
-    return end !== undefined && end.at <= this.#dependencies.clock.now();
+  #isRetired({ retirement }: ResolvedModel): boolean {
+    return retirement !== undefined && retirement.at <= this.#dependencies.clock.now();
   }
 
   /** The successor under the model's name, if an administrator permits it and it costs no more. */
   #substituteFor(catalog: Catalog, model: ResolvedModel): ResolvedModel | undefined {
     if (model.onRetirement !== 'substitute') return undefined;
-    const successor = catalog.models.get(this.#retirementIn(catalog, model)?.successor ?? '');
-    if (successor === undefined || successor.kind !== model.kind || this.#hasRetired(catalog, successor))
-      return undefined;
-    return isNotDearer(successor.price, model.price) ? { ...successor, id: model.id, isSubstitute: true } : undefined;
+    const successor = catalog.models.get(model.retirement?.successor ?? '');
+    if (successor === undefined || successor.kind !== model.kind || this.#isRetired(successor)) return undefined;
+    if (!isNotDearer(successor.price, model.price)) return undefined;
+    const { retirement: _, ...served } = successor;
+    return { ...served, id: model.id, isSubstitute: true };
   }
 
   async hasPlanTerms(model?: { readonly id: string }): Promise<boolean> {
@@ -332,7 +324,10 @@ export class ChannelSelectionService implements ChannelDirectory {
 
   async #load(): Promise<Catalog> {
     const { version, channels, models, hasPlanTerms } = await this.#dependencies.store.all();
-    this.#catalog = { ...buildCatalog(version, this.#rows.toChannels(channels), models), hasPlanTerms };
+    const catalog = buildCatalog(version, this.#rows.toChannels(channels), models, (model, serving) =>
+      this.#retirements.onAll(model, serving),
+    );
+    this.#catalog = { ...catalog, hasPlanTerms };
     return this.#catalog;
   }
 }

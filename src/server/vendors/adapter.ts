@@ -513,14 +513,11 @@ export const usd = (amount: number): number => Math.round(amount * QUOTA_PER_USD
 export const cny = (amount: number): number => Math.round((amount * QUOTA_PER_USD) / CNY_PER_USD);
 
 const TOKENS = 1_000_000;
-const MILLIONTHS = 1_000_000;
 
 /** Converts US dollars per million tokens to quota per token, rounded to a millionth. */
-export const usdPerToken = (amount: number): number =>
-  Math.round((amount * QUOTA_PER_USD * MILLIONTHS) / TOKENS) / MILLIONTHS;
+export const usdPerToken = (amount: number): number => usd(amount) / TOKENS;
 /** Converts yuan per million tokens to quota per token, rounded to a millionth. */
-export const cnyPerToken = (amount: number): number =>
-  Math.round((amount * QUOTA_PER_USD * MILLIONTHS) / (CNY_PER_USD * TOKENS)) / MILLIONTHS;
+export const cnyPerToken = (amount: number): number => cny(amount) / TOKENS;
 
 /** A URL, a data URL or Base64 in a request; a large image is encoded while it is sent. */
 export type MediaText = string | Base64Text;

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { Type } from 'typebox';
 import type { ModelKind, VendorId } from '../../contract/model-kinds.ts';
 import { asObject } from '../../contract/objects.ts';
@@ -213,9 +212,6 @@ function chatPriceOf(id: string): ChatPrice {
     : rates;
 }
 
-/** Whether a model cannot be called through this service. */
-const isUncallable = (id: string): boolean => UNCALLABLE.test(id);
-
 /** Estimates the kind and price of a chat upstream's model by its name, for an administrator to check. */
 function estimatePrice(id: string): { readonly kind: ModelKind; readonly price: Price } {
   const image = IMAGE_PRICES.find(([name]) => name.test(id));
@@ -247,18 +243,14 @@ interface InitialModel {
   readonly price: ModelCapability['price'];
 }
 
-const MAX_KNOWN_LIFECYCLES = 2_000;
-
 /** Finds vendors by name. */
 export class VendorRegistry {
   readonly #adapters: ReadonlyMap<string, VendorAdapter>;
   readonly #profiles: ReadonlyMap<string, VendorProfile>;
-  /** Cached by vendor and model, because every model call reads them; administrators create a few hundred. */
-  readonly #lifecycles = new LRUCache<string, readonly ModelLifecycle[]>({ max: MAX_KNOWN_LIFECYCLES });
 
-  constructor(adapters: readonly VendorAdapter[] = VENDOR_ADAPTERS, chat: readonly VendorProfile[] = CHAT_PROFILES) {
+  constructor(adapters: readonly VendorAdapter[] = VENDOR_ADAPTERS) {
     this.#adapters = new Map(adapters.map((adapter) => [adapter.name, adapter]));
-    this.#profiles = new Map([...adapters, ...chat].map((profile) => [profile.name, profile]));
+    this.#profiles = new Map([...adapters, ...CHAT_PROFILES].map((profile) => [profile.name, profile]));
   }
 
   /** @throws Error for a name without a video adapter. */
@@ -289,10 +281,7 @@ export class VendorRegistry {
 
   /** Known lifecycles of a model, by route. */
   lifecycles(vendor: string, model: string): readonly ModelLifecycle[] {
-    const key = `${vendor} ${model}`;
-    const known = this.#lifecycles.get(key) ?? lifecyclesOf(vendor, model);
-    this.#lifecycles.set(key, known);
-    return known;
+    return lifecyclesOf(vendor, model);
   }
 
   /** The host of a channel's calls. */
@@ -317,7 +306,11 @@ export class VendorRegistry {
 
   /** Known prices of models, and estimates by name for all others, as suggestions to administrators. */
   get knownPrices() {
-    return { shipped: this.initialModels, estimate: estimatePrice, isUncallable } as const;
+    return {
+      shipped: this.initialModels,
+      estimate: estimatePrice,
+      isUncallable: (id: string) => UNCALLABLE.test(id),
+    } as const;
   }
 
   /** Whether the vendor's accounts use one of the chat protocols. */
