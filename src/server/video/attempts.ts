@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { defined } from '../../contract/objects.ts';
 import { TASK_STATUS } from '../../contract/task-states.ts';
-import type { Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
+import type { CallOutcome, Channel, ChannelDirectory, ResolvedModel } from '../channels/directory.ts';
 import type { PlanTerms } from '../plans/plan-store.ts';
 import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
@@ -111,7 +111,7 @@ export class AttemptRunner {
 
   /** @throws AppError after the task has been failed and refunded */
   async run(job: SubmitJob): Promise<SubmitResult> {
-    const { failedAttemptRecorder, completion, clock, channels, faultPoint } = this.#dependencies;
+    const { failedAttemptRecorder, completion, clock, faultPoint } = this.#dependencies;
     const { task, candidates, putBack } = job;
     // No caller waits for the response of a task that has waited for a slot.
     const options = { suppressNotification: putBack === undefined };
@@ -147,13 +147,7 @@ export class AttemptRunner {
       if (outcome.kind === 'refused') {
         const { reason, message, code, retryAfterMs } = outcome.error;
         lastError = outcome.error;
-        const news = { outcome: reason, message, code, retryAfterMs, durationMs };
-        channels.report({
-          ...toAccountIds(channel),
-          model: job.model.id,
-          userId: task.user_id,
-          ...news,
-        });
+        this.#report(job, channel, { outcome: reason, message, code, retryAfterMs, durationMs });
         if (!outcome.error.retryable) break;
       }
     }
@@ -163,6 +157,20 @@ export class AttemptRunner {
     // Another process may have sent the task again in the meantime, if this one was paused.
     await completion.fail({ id: task.id, attempt: Math.max(number, first) }, failure, options);
     throw toUpstreamFailure(lastError);
+  }
+
+  /** Feeds the channel's circuit breakers. */
+  #report(
+    { task, model }: SubmitJob,
+    channel: Channel,
+    result: Pick<CallOutcome, 'outcome' | 'message' | 'code' | 'retryAfterMs' | 'durationMs'>,
+  ): void {
+    this.#dependencies.channels.report({
+      ...toAccountIds(channel),
+      model: model.id,
+      userId: task.user_id,
+      ...result,
+    });
   }
 
   /**
@@ -179,8 +187,9 @@ export class AttemptRunner {
   }
 
   /** Sends one request over one channel. Every outcome is returned as a value; errors are not thrown. */
-  async #send({ task, request, adapter, model, remixOf }: SubmitJob, channel: Channel): Promise<AttemptOutcome> {
-    const { upstreamCalls, channels, clock, stopping, log, faultPoint, ambiguousTtlMs, tracing } = this.#dependencies;
+  async #send(job: SubmitJob, channel: Channel): Promise<AttemptOutcome> {
+    const { upstreamCalls, clock, stopping, log, faultPoint, ambiguousTtlMs, tracing } = this.#dependencies;
+    const { task, request, adapter, model, remixOf } = job;
     const context = upstreamCalls.contextFor(channel, stopping);
     const sent = { ...request, model: toUpstreamModelName(channel, model) };
     faultPoint('before-send');
@@ -201,10 +210,7 @@ export class AttemptRunner {
       if (error instanceof UnsupportedRequestError) return { kind: 'unfit', error };
       if (!(error instanceof OutboundError)) throw error;
       if (error.phase !== 'aborted')
-        channels.report({
-          ...toAccountIds(channel),
-          model: model.id,
-          userId: task.user_id,
+        this.#report(job, channel, {
           // An unreadable response still proves that the account is reachable.
           outcome: error.phase === 'body' ? 'capacity' : 'unreachable',
           message: error.message,
@@ -219,22 +225,15 @@ export class AttemptRunner {
   }
 
   async #accept(job: SubmitJob, attempt: Attempt, outcome: Accepted): Promise<SubmitResult> {
-    const { clock, channels, log, faultPoint, syncPeriodMs } = this.#dependencies;
-    const { task, adapter, model, putBack } = job;
+    const { clock, log, faultPoint, syncPeriodMs } = this.#dependencies;
+    const { task, adapter, putBack } = job;
     faultPoint('after-answer');
     const handle = JSON.stringify(outcome.handle);
     if (await this.#isHandleOfAnother(job, attempt, handle)) {
       log.warn({ taskId: task.id, upstreamId: outcome.upstreamId }, "a submit was answered with another task's id");
       return toSubmitResult(task, null);
     }
-    const { channel, durationMs } = attempt;
-    channels.report({
-      ...toAccountIds(channel),
-      model: model.id,
-      userId: task.user_id,
-      outcome: 'ok',
-      durationMs,
-    });
+    this.#report(job, attempt.channel, { outcome: 'ok', durationMs: attempt.durationMs });
     const now = clock.now();
     // The caller of a task that has waited already knows it by its own id.
     const takesOver = adapter.passthrough === true && putBack === undefined && isPublicId(outcome.upstreamId);
@@ -297,7 +296,7 @@ export class AttemptRunner {
   async #recordLateAcceptance(task: NewTask, { number, channel }: Attempt, upstreamId: string): Promise<void> {
     const { log, failedAttemptRecorder } = this.#dependencies;
     log.warn({ taskId: task.id, upstreamId }, 'a submit was accepted after its task had ended');
-    const message = `accepted as ${upstreamId} when the task had gone on without it`;
+    const message = `accepted as ${upstreamId} after the task had moved on`;
     await failedAttemptRecorder.record({
       taskId: task.id,
       attempt: number,
@@ -310,7 +309,7 @@ export class AttemptRunner {
   }
 }
 
-/** Whether a later attempt may succeed; undefined: no channel could be reached. */
+/** Whether the vendors lacked capacity, so that the task may succeed later; undefined: no channel could be reached. */
 const isForLackOfRoom = (error: VendorError | undefined): boolean =>
   error === undefined || error.reason === 'rate' || error.reason === 'capacity';
 

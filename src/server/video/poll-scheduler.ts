@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { upToEntries } from '../platform/cache.ts';
+import { getOrCreateEntry, upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
@@ -57,7 +57,9 @@ export class PollBackoff {
 
   constructor(dependencies: PollBackoffDependencies) {
     this.#dependencies = dependencies;
-    this.#unsubscribe = dependencies.pubSub.subscribe(SIGNAL_CHANNEL, (payload) => this.#learn(JSON.parse(payload)));
+    this.#unsubscribe = dependencies.pubSub.subscribe(SIGNAL_CHANNEL, (payload) =>
+      this.#applyMessage(JSON.parse(payload)),
+    );
   }
 
   /** Unix milliseconds until which an account is not polled; 0 for an account that may be polled. */
@@ -79,8 +81,9 @@ export class PollBackoff {
     const pauseMs = failing === 'several' ? backoffMs(failures, periodMs) : 0;
     const backoff = { failures, until: pauseMs === 0 ? 0 : clock.now() + pauseMs };
     this.#accounts.set(account, { ...backoff, failing });
-    // Failures in between carry no news, and up to a hundred of them may arrive at once.
-    if (pauseMs > 0 && (failures % FAILURES_BEFORE_BACKOFF === 0 || known?.until === 0)) this.#tell(account, backoff);
+    // Failures in between do not change the backoff, and up to a hundred of them may arrive at once.
+    if (pauseMs > 0 && (failures % FAILURES_BEFORE_BACKOFF === 0 || known?.until === 0))
+      this.#publish(account, backoff);
     return seq === undefined ? 0 : this.#pauseTask(seq, MAX_BACKOFF_MS);
   }
 
@@ -102,7 +105,7 @@ export class PollBackoff {
     const known = this.#accounts.get(account);
     if (known === undefined || known.failures === 0) return;
     this.#accounts.delete(account);
-    if (known.until > 0) this.#tell(account, { failures: 0, until: 0 });
+    if (known.until > 0) this.#publish(account, { failures: 0, until: 0 });
   }
 
   #pauseTask(seq: number, maxMs: number): number {
@@ -115,12 +118,12 @@ export class PollBackoff {
     this.#unsubscribe();
   }
 
-  #tell(account: string, { failures, until }: Backoff): void {
+  #publish(account: string, { failures, until }: Backoff): void {
     const message: BackoffMessage = { sender: this.#name, account, failures, until };
     this.#dependencies.pubSub.publish(SIGNAL_CHANNEL, JSON.stringify(message));
   }
 
-  #learn({ sender, account, failures, until }: BackoffMessage): void {
+  #applyMessage({ sender, account, failures, until }: BackoffMessage): void {
     if (sender === this.#name) return;
     const known = this.#accounts.get(account);
     if (failures === 0) this.#accounts.delete(account);
@@ -177,7 +180,7 @@ const MIN_LEASE_MS = 5_000;
 /** No poll is scheduled further ahead than this plus a few periods. */
 const MAX_DELAY_MS = 2 * MAX_BACKOFF_MS;
 /** Tasks overdue by more than this were not polled at all: no process was running, or the database was unreachable. */
-const LEFT_MS = 2_000;
+const OUTAGE_MS = 2_000;
 
 /**
  * Polls every unfinished task once per period. Due tasks are claimed in batches and put into one queue per channel
@@ -221,7 +224,7 @@ export class PollScheduler {
     const pausedMs = performance.now() - (this.#lastClaimAt ?? Number.NEGATIVE_INFINITY);
     try {
       await this.#writeBack();
-      if (pausedMs > LEFT_MS) await this.#spreadWhatWasLeft();
+      if (pausedMs > OUTAGE_MS) await this.#spreadOverdue();
       await this.#claimDue();
     } catch (error) {
       this.#dependencies.log.error({ err: error }, 'due tasks could not be claimed');
@@ -263,12 +266,12 @@ export class PollScheduler {
    * due, the usual rate. A task whose new time comes while the rest is still being spread is polled right then:
    * spreading fifty thousand tasks takes seconds, and their polls would otherwise all follow at once.
    */
-  async #spreadWhatWasLeft(): Promise<void> {
+  async #spreadOverdue(): Promise<void> {
     const { store, clock, periodMs } = this.#dependencies;
     const now = clock.now();
-    const leftMs = now - ((await store.oldestDue()) ?? now);
-    if (leftMs <= LEFT_MS) return;
-    const overMs = Math.min(leftMs, periodMs);
+    const overdueMs = now - ((await store.oldestDue()) ?? now);
+    if (overdueMs <= OUTAGE_MS) return;
+    const overMs = Math.min(overdueMs, periodMs);
     while (!this.#stopping.signal.aborted && (await store.spreadDue(now, clock.now(), overMs, this.#spread)))
       await this.#claimDue(now);
   }
@@ -299,11 +302,7 @@ export class PollScheduler {
 
   #queueOf(task: Task): AccountQueue {
     const account = accountKey(task.channel_id ?? 0, task.credential_id ?? 0);
-    const known = this.#queues.get(account);
-    if (known !== undefined) return known;
-    const queue: AccountQueue = { account, waiting: [], running: 0 };
-    this.#queues.set(account, queue);
-    return queue;
+    return getOrCreateEntry(this.#queues, account, () => ({ account, waiting: [], running: 0 }));
   }
 
   #drain(queue: AccountQueue): void {
@@ -334,7 +333,7 @@ export class PollScheduler {
     const { poller, log } = this.#dependencies;
     try {
       const result = await poller.poll(task, this.#stopping.signal);
-      const pauseMs = this.#learn(result, queue.account, task.seq);
+      const pauseMs = this.#recordResult(result, queue.account, task.seq);
       if (result === 'ended') this.#claims.delete(task.seq);
       else this.#finish(task.seq, this.#nextPoll(task, pauseMs));
     } catch (error) {
@@ -347,7 +346,7 @@ export class PollScheduler {
   }
 
   /** @returns additional milliseconds, beyond a period, before the task is polled again */
-  #learn(result: PollResult, account: string, seq: number): number {
+  #recordResult(result: PollResult, account: string, seq: number): number {
     const { backoffs } = this.#dependencies;
     if (result === 'failed') return backoffs.failed(account, seq);
     if (result === 'unreachable') return backoffs.failed(account, undefined);
@@ -525,9 +524,7 @@ class NextPollBatch {
   add(seq: number, claim: Claim, next: NextPoll): void {
     const rounded = next.kind === 'period' ? next : { ...next, at: Math.ceil(next.at / ROUNDING_MS) * ROUNDING_MS };
     const key = rounded.kind === 'period' ? `${claim.lease}` : `${claim.lease} ${rounded.at}`;
-    const known = this.#groups.get(key);
-    if (known === undefined) this.#groups.set(key, { claim, next: rounded, seqs: [seq] });
-    else known.seqs.push(seq);
+    getOrCreateEntry(this.#groups, key, () => ({ claim, next: rounded, seqs: [] })).seqs.push(seq);
   }
 
   /** Writes the next poll times and clears the batch. */

@@ -130,7 +130,7 @@ export class TaskStore {
     change: TaskChange,
     now: number,
   ): Promise<boolean> {
-    const ended = change.status === 'SUCCESS' || change.status === 'FAILURE';
+    const ended = isTerminal(change.status);
     const result = await executor
       .updateTable('tasks')
       .set({
@@ -561,17 +561,13 @@ const RANK: Readonly<Record<TaskStatus, number>> = {
 /** The rank of a state; see `RANK`. */
 export const rankOf = (status: TaskStatus): number => RANK[status];
 
-const STATES = Object.keys(RANK) as TaskStatus[];
-const previousStates = new Map(
-  STATES.map((status) => [status, STATES.filter((each) => !isTerminal(each) && RANK[each] <= RANK[status])]),
-);
-
 /** The unfinished states from which a task may enter this state. */
-const allowedPreviousStates = (status: TaskStatus): readonly TaskStatus[] => previousStates.get(status) ?? [];
+const allowedPreviousStates = (status: TaskStatus): readonly TaskStatus[] =>
+  (Object.keys(RANK) as TaskStatus[]).filter((each) => !isTerminal(each) && RANK[each] <= RANK[status]);
 
 /** Whole percent to display: 100 once ended, below 100 before, the vendor's own figure if there is one. */
 export function progressOf(status: TaskStatus, vendorPercent: number | undefined): number {
-  if (status === 'SUCCESS' || status === 'FAILURE' || vendorPercent === undefined || !Number.isFinite(vendorPercent))
+  if (isTerminal(status) || vendorPercent === undefined || !Number.isFinite(vendorPercent))
     return COARSE_PROGRESS[status];
   return Math.max(0, Math.min(99, Math.round(vendorPercent)));
 }
@@ -662,7 +658,7 @@ export interface SubmitResult {
   readonly queue?: QueuePosition;
 }
 
-/** Where a waiting video stands; `queue` of the video object. */
+/** The position of a waiting video in its queue; `queue` of the video object. */
 export interface QueuePosition {
   /** 1 starts next. */
   readonly position: number;
