@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asObject, defined } from '../../contract/objects.ts';
 import type { CallOutcome, Channel, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { stripDataUrlPrefix } from '../platform/base64.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
@@ -199,7 +200,7 @@ function parseImageRequest({ body, dialect }: ChatRequest, model: string): Image
   const images = parts.flatMap((part) => {
     const { image_url: image } = part ?? {};
     const url = typeof image === 'string' ? image : asObject(image)?.url;
-    return typeof url === 'string' ? [url.replace(/^data:[^,]{0,100};base64,/i, '')] : [];
+    return typeof url === 'string' ? [stripDataUrlPrefix(url)] : [];
   });
   return { ...shape, prompt, inputImages: images };
 }

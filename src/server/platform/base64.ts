@@ -53,6 +53,21 @@ export class Base64Text {
 /** An image beyond `MAX_IMAGE_BYTES`, in the named member of a request. */
 export const imageTooLarge = (param: string): AppError => invalidRequest(`${param} is larger than 20 MB.`, param);
 
+/** Senders write parameters that no registration has, such as a file name in any script. */
+const DATA_URL = /^data:([\w.+/-]{0,120})(?:;[^;,]{0,60}){0,4};base64,/i;
+
+/**
+ * Splits a data URL with Base64 (RFC 2397); parameters of its media type are dropped, its Base64 is not checked.
+ * @returns undefined for any other text
+ */
+export function parseDataUrl(text: string): { readonly mediaType: string; readonly base64: string } | undefined {
+  const found = DATA_URL.exec(text.slice(0, 400));
+  return found === null ? undefined : { mediaType: found[1] ?? '', base64: text.slice(found[0].length) };
+}
+
+/** The Base64 of a data URL; any other text is returned unchanged. */
+export const stripDataUrlPrefix = (text: string): string => parseDataUrl(text)?.base64 ?? text;
+
 const EQUALS_SIGN = 0x3d;
 
 /**

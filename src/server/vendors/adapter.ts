@@ -527,12 +527,6 @@ export const isSameMedia = (one: MediaText, other: MediaText): boolean =>
   one.length === other.length &&
   (one instanceof Base64Text && other instanceof Base64Text ? one.equals(other) : String(one) === String(other));
 
-const DATA_URL_PREFIX = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,/i;
-
-/** The Base64 text without a `data:` prefix, which some vendors refuse. */
-export const stripDataUrlPrefix = (text: string): string =>
-  text.slice(DATA_URL_PREFIX.exec(text.slice(0, 256))?.[0].length ?? 0);
-
 const encode = (bytes: Buffer, prefix = ''): MediaText =>
   bytes.length < LONG_TEXT_LENGTH ? prefix + bytes.toString('base64') : new Base64Text(bytes, prefix);
 

@@ -32,6 +32,7 @@ import type {
   VideoRequest,
 } from '../vendors/adapter.ts';
 import { toCallerError } from './generation-request.ts';
+import { inputsOf, mapInputs } from './queue-store.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { OnFaultPoint, TaskCompletion } from './task-completion.ts';
 import type { FailedAttempt, TaskAdminStore } from './task-reports.ts';
@@ -523,12 +524,6 @@ type Pending = Extract<RequestInput, { readonly url: string }> & { readonly uplo
 
 const isPending = (input: RequestInput): input is Pending => 'url' in input && input.upload !== undefined;
 
-const inputsOf = ({ images, videos = [], audios = [] }: VideoRequest): readonly RequestInput[] => [
-  ...images,
-  ...videos,
-  ...audios,
-];
-
 async function uriOf(
   { key, mediaType, load }: PendingUpload,
   {
@@ -552,16 +547,12 @@ async function uriOf(
   }
 }
 
-function withUris(request: VideoRequest, uris: ReadonlyMap<string, string>): VideoRequest {
-  const replace = (inputs: readonly RequestInput[]): readonly RequestInput[] =>
-    inputs.map((input) => {
-      if (!isPending(input)) return input;
-      const { upload, ...rest } = input;
-      return { ...rest, url: uris.get(upload.key) ?? rest.url };
-    });
-  const { images, videos = [], audios = [] } = request;
-  return { ...request, images: replace(images), videos: replace(videos), audios: replace(audios) };
-}
+const withUris = (request: VideoRequest, uris: ReadonlyMap<string, string>): VideoRequest =>
+  mapInputs(request, (input) => {
+    if (!isPending(input)) return input;
+    const { upload, ...rest } = input;
+    return { ...rest, url: uris.get(upload.key) ?? rest.url };
+  });
 
 /** How many videos may be in progress at once, and how many may wait. Undefined: any number. */
 interface Bounds {

@@ -12,20 +12,13 @@ import {
 import { toSeconds } from '../../contract/time-units.ts';
 import type { UnifiedTask, VideoRow } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import { Base64Text } from '../platform/base64.ts';
+import { Base64Text, stripDataUrlPrefix } from '../platform/base64.ts';
 import { type BodyImages, NO_IMAGES } from '../platform/json.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { GenerationRequest } from './generation-request.ts';
-import {
-  type GivenInput,
-  type InputSource,
-  parseMedia,
-  parseUrl,
-  withImages,
-  withoutDataUrlPrefix,
-} from './request-inputs.ts';
+import { type GivenInput, type InputSource, parseMedia, parseUrl, withImages } from './request-inputs.ts';
 import { isImportedEndedTask } from './tables.ts';
 import {
   openAiStatusOf,
@@ -182,9 +175,9 @@ function toPassthrough(task: ShownTask): Json {
  * The upstream's own error for a failed video, or the reason it failed here; undefined leaves the object's error
  * unchanged.
  */
-function reasonOf(task: Task, told: Json | undefined): Json | undefined {
-  if (task.status !== 'FAILURE' || (isObject(told) && typeof told.message === 'string')) return undefined;
-  return typeof told === 'string' && told !== '' ? { message: told, code: task.error_code } : failureOf(task);
+function reasonOf(task: Task, error: Json | undefined): Json | undefined {
+  if (task.status !== 'FAILURE' || (isObject(error) && typeof error.message === 'string')) return undefined;
+  return typeof error === 'string' && error !== '' ? { message: error, code: task.error_code } : failureOf(task);
 }
 
 /**
@@ -219,8 +212,8 @@ function toCompleteVideo(task: ShownTask, adapter: VendorAdapter, remixedFrom: s
  */
 const COMPLETE_STATUS = { ...OPENAI_STATUS, NOT_START: 'queued', UNKNOWN: 'queued' } as const;
 
-function toCompleteError(task: Task, told: Json | undefined): Json {
-  const { code, message, ...more } = isObject(told) ? (told as Fields) : failureOf(task);
+function toCompleteError(task: Task, error: Json | undefined): Json {
+  const { code, message, ...more } = isObject(error) ? (error as Fields) : failureOf(task);
   const cause = firstText(code, task.error_code, task.fail_cause) ?? 'failed';
   return { ...more, code: cause, message: firstText(message, task.fail_reason) ?? cause };
 }
@@ -568,7 +561,7 @@ const JIMENG_FIELDS: NativeFields = {
   media: ['image_urls', 'binary_data_base64'],
 };
 
-const bareOf = (value: unknown): unknown => (typeof value === 'string' ? withoutDataUrlPrefix(value) : value);
+const bareOf = (value: unknown): unknown => (typeof value === 'string' ? stripDataUrlPrefix(value) : value);
 
 /**
  * The body in its documented form: null and empty media are dropped, Base64 is bare, and numbers have the vendor's

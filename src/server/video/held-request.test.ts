@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Base64Text } from '../platform/base64.ts';
 import type { VideoRequest } from '../vendors/adapter.ts';
-import { putTogether, takeApart } from './queue-store.ts';
+import { fromHeldRequest, toHeldRequest } from './queue-store.ts';
 
 const request: VideoRequest = {
   taskId: 'task_1',
@@ -22,8 +22,8 @@ const request: VideoRequest = {
 
 describe('requests of waiting videos', () => {
   it('come back as they were, with their bytes', async () => {
-    const held = await takeApart(request);
-    assert.deepEqual(putTogether(held), request);
+    const held = await toHeldRequest(request);
+    assert.deepEqual(fromHeldRequest(held), request);
     assert.equal(held.parts.length, 4);
     assert.ok(!held.json.includes(Buffer.from('a video').toString('base64')));
   });
@@ -35,8 +35,8 @@ describe('requests of waiting videos', () => {
       role: 'reference',
       fileId: 'file-1',
     } as const;
-    const held = await takeApart({ ...request, images: [file], videos: [] });
-    const [image] = putTogether(held).images;
+    const held = await toHeldRequest({ ...request, images: [file], videos: [] });
+    const [image] = fromHeldRequest(held).images;
     assert.deepEqual(image, { url: '', role: 'reference', fileId: 'file-1' });
   });
 });

@@ -15,6 +15,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Tables } from '../tables.ts';
 import { PollFailed, toAccountIds, type VendorError } from '../upstreams/upstream.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
+import { isSuccessWord } from '../vendors/untrusted-json.ts';
 import type { TaskCompletion } from './task-completion.ts';
 import type { TaskQueue } from './task-queue.ts';
 import {
@@ -112,14 +113,14 @@ export class TaskPoller {
     const { channels, tracing } = this.#dependencies;
     let outcome: QueryOutcome;
     const startedAt = performance.now();
-    const report = (news: Pick<CallOutcome, 'outcome' | 'message' | 'code'>): void =>
+    const report = (result: Pick<CallOutcome, 'outcome' | 'message' | 'code'>): void =>
       channels.report({
         ...toAccountIds(upstream.account),
         model: task.model,
         taskSeq: task.seq,
         operation: 'poll',
         durationMs: performance.now() - startedAt,
-        ...news,
+        ...result,
       });
     try {
       outcome = await tracing.trace(videoSpanOptions('poll', task), () =>
@@ -285,10 +286,10 @@ const UNKNOWN_STATUS: VendorError = {
 
 /** Failure of a task whose polls were unreadable, or were refused because of the task itself. */
 function toOddFailure(error: PollFailed | OutboundError): Failure {
-  const told = error instanceof PollFailed ? error.error : undefined;
-  const isReason = told?.reason === 'policy' || told?.reason === 'missing' || told?.cause !== undefined;
-  if (told !== undefined && isReason) return toFailure(told);
-  return { cause: 'vendor_trouble', message: error.message, code: told?.code || 'unreadable_answer' };
+  const reported = error instanceof PollFailed ? error.error : undefined;
+  const isReason = reported?.reason === 'policy' || reported?.reason === 'missing' || reported?.cause !== undefined;
+  if (reported !== undefined && isReason) return toFailure(reported);
+  return { cause: 'vendor_trouble', message: error.message, code: reported?.code || 'unreadable_answer' };
 }
 
 /** Tasks of vendors with `refreshOnQuery` are polled when their owner reads them, at most once per interval. */
@@ -374,8 +375,8 @@ export class RefreshingTaskReader {
  */
 function endedAtSubmit({ status, data }: Task): boolean {
   if (status !== 'SUBMITTED') return false;
-  const answer: unknown = JSON.parse(data);
-  return isObject(answer) && /^(completed?|succe(ss|eded|ed)|finished|done)$/i.test(String(answer.status));
+  const response: unknown = JSON.parse(data);
+  return isObject(response) && isSuccessWord(response.status);
 }
 
 interface ResultCheckDependencies {

@@ -18,10 +18,10 @@ const MARKS = { bytes: '$bytes', base64: '$base64', escaped: '$escaped' } as con
 const MARK_NAMES: readonly string[] = Object.values(MARKS);
 
 /**
- * Takes a request apart for storage. The bytes of the account's own files are left out: they are read again by
- * `fileId` when the video starts, as a URL signed now would have expired by then.
+ * Converts a request for storage. The bytes of the account's own files are left out: they are read again by `fileId`
+ * when the video starts, because a URL signed now would have expired.
  */
-export async function takeApart(request: VideoRequest): Promise<HeldRequest> {
+export async function toHeldRequest(request: VideoRequest): Promise<HeldRequest> {
   const parts: Buffer[] = [];
   const keep = (bytes: Buffer): number => parts.push(bytes) - 1;
   const toStored = (value: unknown): unknown => {
@@ -33,7 +33,7 @@ export async function takeApart(request: VideoRequest): Promise<HeldRequest> {
     return markOf(value) === undefined ? copy : { [MARKS.escaped]: copy };
   };
   const loaded = new Map<RequestInput, Buffer>();
-  for (const input of [...request.images, ...(request.videos ?? []), ...(request.audios ?? [])])
+  for (const input of inputsOf(request))
     if (input.fileId === undefined && 'upload' in input && input.upload !== undefined)
       loaded.set(input, await input.upload.load());
   const withoutFiles = mapInputs(request, (input): RequestInput => {
@@ -46,8 +46,8 @@ export async function takeApart(request: VideoRequest): Promise<HeldRequest> {
   return { json: JSON.stringify(toStored(withoutFiles)), parts };
 }
 
-/** The request again; inputs with a `fileId` have no content yet. */
-export function putTogether({ json, parts }: HeldRequest): VideoRequest {
+/** The request of `toHeldRequest`; inputs with a `fileId` have no content yet. */
+export function fromHeldRequest({ json, parts }: HeldRequest): VideoRequest {
   const bytesOf = (index: unknown): Buffer => parts[Number(index)] ?? Buffer.alloc(0);
   const fromStored = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(fromStored);
@@ -67,6 +67,13 @@ function markOf(value: object): string | undefined {
   const [key, second] = Object.keys(value);
   return second === undefined && key !== undefined && MARK_NAMES.includes(key) ? key : undefined;
 }
+
+/** The images, videos and audio files of a request. */
+export const inputsOf = ({ images, videos = [], audios = [] }: VideoRequest): readonly RequestInput[] => [
+  ...images,
+  ...videos,
+  ...audios,
+];
 
 /** The request with each image, video and audio file replaced. */
 export function mapInputs(request: VideoRequest, change: (input: RequestInput) => RequestInput): VideoRequest {

@@ -18,7 +18,15 @@ import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined, isObject, type UntrustedObject } from '../../contract/objects.ts';
 import { MAX_INPUTS, STANDARD_FIELDS, VIDEO_JSON_LIMIT } from '../../contract/video.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import { Base64Text, decodeBase64, imageTooLarge, MAX_IMAGE_BYTES, MAX_IMAGE_LENGTH } from '../platform/base64.ts';
+import {
+  Base64Text,
+  decodeBase64,
+  imageTooLarge,
+  MAX_IMAGE_BYTES,
+  MAX_IMAGE_LENGTH,
+  parseDataUrl,
+  stripDataUrlPrefix,
+} from '../platform/base64.ts';
 import type { UploadedFile } from '../platform/http/body.ts';
 import { type BodyImages, JsonRejectedError, parseRequestJson } from '../platform/json.ts';
 import { detectMediaType, registeredType } from '../platform/media.ts';
@@ -116,8 +124,8 @@ function* imagesIn(value: unknown, place: Place, bodyImages: BodyImages): Genera
   }
   const key = IMAGE_KEYS.find((each) => value[each] !== undefined && value[each] !== null && value[each] !== '');
   if (key === undefined) throw notAnImage(param);
-  const told = typeof value.role === 'string' && value.role !== '' ? value.role : undefined;
-  const role = told === undefined ? place.role : imageRoleOf(told);
+  const given = typeof value.role === 'string' && value.role !== '' ? value.role : undefined;
+  const role = given === undefined ? place.role : imageRoleOf(given);
   if (role === undefined) throw invalidRequest(`${param}.role is not an image role.`, `${param}.role`);
   yield* imagesIn(value[key], { ...place, role, param: `${param}.${key}` }, bodyImages);
 }
@@ -273,31 +281,25 @@ function parsed(images: readonly GivenImage[]): readonly MediaInput[] {
 /** A shorter text is too short to contain the bytes that identify the image type. */
 const MIN_BASE64_LENGTH = 16;
 
-/** The declared media type is not trusted, and its parameters are ignored (RFC 2397). */
-const DATA_URL = /^data:[a-z0-9.+/-]{0,80}(?:;[^;,]{0,60}){0,4};base64,/i;
-
-/** Reads an image given in JSON: an http(s) URL, a data URL, or bare Base64. */
+/** Reads an image given in JSON: an http(s) URL, a data URL, whose declared type is not trusted, or bare Base64. */
 export function parseMedia(given: string | Base64Text, param: string): MediaInput {
   if (typeof given !== 'string') return { bytes: given.bytes, mediaType: mediaTypeOf(given.bytes, param) };
   if (/^https?:/i.test(given)) return { url: parseUrl(given, param) };
-  const named = DATA_URL.exec(given.slice(0, 400));
-  if (named === null && /^data:/i.test(given)) throw invalidRequest(`${param} must be an image in Base64.`, param);
-  const base64 = given.slice(named?.[0].length ?? 0);
+  const base64 = stripDataUrlPrefix(given);
+  if (/^data:/i.test(base64)) throw invalidRequest(`${param} must be an image in Base64.`, param);
   if (given.length > MAX_IMAGE_LENGTH) throw imageTooLarge(param);
   const bytes = base64.length < MIN_BASE64_LENGTH ? undefined : decodeBase64(base64);
   if (bytes === undefined) throw notAnImage(param);
   return { bytes, mediaType: mediaTypeOf(bytes, param) };
 }
 
-/** Bare Base64, for vendors that reject data URLs; any other text is returned unchanged. */
-export const withoutDataUrlPrefix = (text: string): string =>
-  text.slice(DATA_URL.exec(text.slice(0, 400))?.[0].length ?? 0);
+const toFilename = (name: string): string => name.replace(/[^\w.-]/g, '_').slice(0, 80) || 'upload';
 
 /** An uploaded file part. */
 export const fromUpload = ({ field, filename, bytes }: UploadedFile): MediaInput => ({
   bytes,
   mediaType: mediaTypeOf(bytes, field),
-  filename: filename.replace(/[^\w.-]/g, '_').slice(0, 80) || 'upload',
+  filename: toFilename(filename),
 });
 
 /** Detected from the bytes; the declared type is not trusted. */
@@ -338,16 +340,13 @@ export function parseUrl(text: string, param: string): string {
   return text;
 }
 
-const ANY_DATA_URL = /^data:([a-z0-9.+-]{1,40}\/[a-z0-9.+-]{1,80})(?:;[^;,]{0,60}){0,4};base64,/i;
-
 /**
  * A data URL in the form vendors accept: the registered media type, without parameters. Any other text is returned
  * unchanged.
  */
 function normalizeDataUrl(text: string): string {
-  const [prefix, type = ''] = ANY_DATA_URL.exec(text.slice(0, 400)) ?? [];
-  if (prefix === undefined) return text;
-  return `data:${registeredType(type)};base64,${text.slice(prefix.length)}`;
+  const { mediaType = '', base64 = '' } = parseDataUrl(text) ?? {};
+  return mediaType === '' ? text : `data:${registeredType(mediaType)};base64,${base64}`;
 }
 
 /** Normalizes every data URL in a value; unchanged parts are not copied. */
@@ -492,8 +491,7 @@ function sourceOf(
 
 function bytesOf(param: string, data: string | Base64Text): Buffer {
   if (typeof data !== 'string') return data.bytes;
-  const prefix = DATA_URL.exec(data.slice(0, 400))?.[0] ?? '';
-  const bytes = decodeBase64(data.slice(prefix.length));
+  const bytes = decodeBase64(stripDataUrlPrefix(data));
   if (bytes === undefined || bytes.length === 0)
     throw invalidRequest(`${param}.data must be Base64 or a data URL.`, `${param}.data`);
   return bytes;
@@ -506,8 +504,11 @@ function toFile(param: string, bytes: Buffer, filename?: string): MediaFile {
       `${param} is no file of a known kind (PNG, JPEG, WebP, GIF, BMP, TIFF, MP4, MOV, WebM, MP3, WAV, M4A, OGG).`,
       param,
     );
-  const name = filename?.replace(/[^\w.-]/g, '_').slice(0, 80);
-  return defined({ bytes, mediaType: media.mediaType, filename: name === '' ? 'upload' : name });
+  return defined({
+    bytes,
+    mediaType: media.mediaType,
+    filename: filename === undefined ? undefined : toFilename(filename),
+  });
 }
 
 /** `image/png` is an image. */

@@ -43,7 +43,7 @@ import {
   toIdempotencyClaim,
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
-import { type Lane, takeApart } from './queue-store.ts';
+import { type Lane, toHeldRequest } from './queue-store.ts';
 import { type MediaUse, withImages } from './request-inputs.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { OnFaultPoint } from './task-completion.ts';
@@ -299,7 +299,7 @@ export class SubmitService {
       level: await findPlanLevel(caller.userId),
       created_at: task.created_at,
     };
-    const held = await takeApart(request);
+    const held = await toHeldRequest(request);
     await database.transaction(async (trx) => {
       await queue.hold(trx, queued, held, limits);
       await this.#store(trx, reservation);

@@ -18,12 +18,12 @@ import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
 import { DEFAULT_QUEUED_TASKS, type TaskLimitStore, type TaskLimits } from './attempts.ts';
 import type { InputResolver } from './input-resolver.ts';
 import {
+  fromHeldRequest,
   type HeldRequest,
   type Lane,
   type LaneGroup,
   type NewQueuedTask,
   type OpenTasks,
-  putTogether,
   type QueuedTask,
   TaskQueueStore,
 } from './queue-store.ts';
@@ -191,7 +191,7 @@ export class TaskQueue {
     const stored = channelId === null ? undefined : await this.#queued.readRequest(id);
     if (channelId === null || stored === undefined) return false;
     // A change that carries its source's bytes may be served by another vendor than the source.
-    const isHolder = task.action === 'remix' || putTogether(stored).sourceHandle !== undefined;
+    const isHolder = task.action === 'remix' || fromHeldRequest(stored).sourceHandle !== undefined;
     const channels = channelsKey([{ id: channelId }], isHolder);
     const queued = {
       task_id: id,
@@ -438,7 +438,7 @@ export class TaskQueue {
     const putBack = (attempt: number, retryAfterMs = 0): Promise<boolean> => this.#putBack(head, attempt, retryAfterMs);
     let request: VideoRequest;
     try {
-      request = await inputs.renew(putTogether(stored), owner, adapter);
+      request = await inputs.renew(fromHeldRequest(stored), owner, adapter);
     } catch (error) {
       if (isAppError(error) && !isTemporary(error)) return this.#failStarted(started, error);
       log.warn({ err: error, taskId: task.id }, 'the files of a waiting video cannot be read for now');
@@ -524,11 +524,8 @@ const servedModel = (channels: Pick<ChannelDirectory, 'model'>, id: string): Pro
 
 const isTemporary = ({ code }: AppError): boolean => ERRORS[code as ErrorCode].retryable === true;
 
-const lanesOf = (task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): Lane[] => [
-  `key:${task.token_id}`,
-  `account:${task.user_id}`,
-  `vendor:${task.vendor}`,
-];
+const lanesOf = (task: Pick<Task, 'vendor' | 'user_id' | 'token_id'>): Lane[] =>
+  (['key', 'account', 'vendor'] as const).map((kind) => laneOf(kind, task));
 
 /** The lane of a task that waits for a slot of its key, its account or its vendor. */
 export const laneOf = (
@@ -619,13 +616,16 @@ export function forecastStarts(state: LaneState, random: () => number = Math.ran
   const starts: number[][] = Array.from({ length: simulated }, () => []);
   for (let run = 0; run < RUNS; run++) {
     const sample = durations.map(() => pick(durations, random));
-    const ends = state.ages.slice(0, state.slots).map((age) => remaining(sample, age, random));
-    while (ends.length < state.slots) ends.push(0);
-    const free = new MinHeap(ends);
+    const running = state.ages.slice(0, state.slots).map((age) => remaining(sample, age, random));
+    const free = Array.from({ length: Math.min(state.slots - running.length, simulated) }, () => 0);
+    // Ends of the videos in the slots, the earliest first; no start waits for a later one.
+    const ends = [...free, ...running.toSorted((one, other) => one - other)].slice(0, simulated);
     for (const times of starts) {
-      const at = free.min();
+      const at = ends.shift() ?? 0;
       times.push(at);
-      free.replaceMin(at + pick(sample, random));
+      const end = at + pick(sample, random);
+      const index = ends.findIndex((other) => other > end);
+      ends.splice(index === -1 ? ends.length : index, 0, end);
     }
   }
   const forecasts = starts.map(toForecast);
@@ -667,31 +667,4 @@ function extrapolate(
     const uncertain = (Z90 * (more / slots)) ** 2 * (variance / durations.length);
     return { p50, p90: p50 + Math.sqrt(spread ** 2 + own + uncertain) };
   });
-}
-
-/** A binary heap of numbers. */
-class MinHeap {
-  readonly #values: number[];
-  constructor(values: readonly number[]) {
-    this.#values = values.toSorted((one, other) => one - other);
-  }
-
-  min(): number {
-    return this.#values[0] ?? 0;
-  }
-
-  /** Replaces the smallest number. */
-  replaceMin(value: number): void {
-    const values = this.#values;
-    let index = 0;
-    for (;;) {
-      const left = 2 * index + 1;
-      const child = (values[left + 1] ?? Infinity) < (values[left] ?? Infinity) ? left + 1 : left;
-      const smaller = values[child];
-      if (smaller === undefined || smaller >= value) break;
-      values[index] = smaller;
-      index = child;
-    }
-    values[index] = value;
-  }
 }

@@ -1,5 +1,6 @@
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { type AppError, invalidRequest } from '../../platform/app-error.ts';
+import { parseDataUrl } from '../../platform/base64.ts';
 import { tryParse } from '../../platform/json.ts';
 import { detectMediaType, registeredType } from '../../platform/media.ts';
 import { isBlank } from '../dialects.ts';
@@ -180,14 +181,12 @@ function withItems(value: unknown, depth: number): unknown {
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
   typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
 
-const DATA_URL = /^data:([\w.+-]*(?:\/[\w.+-]+)?)(?:;[^;,]{0,60}){0,4};base64,/i;
-
-/** Splits a data URL into media type and Base64, or returns the URL itself; parameters of the type are skipped. */
+/** Splits a data URL into media type and Base64, or returns the URL itself. */
 export function sourceOf(url: string): { mediaType: string; data: string } | { url: string } {
-  const found = DATA_URL.exec(url.slice(0, 400));
-  if (found === null) return { url };
-  const data = url.slice(found[0].length);
-  return { mediaType: registeredType(found[1] ?? '') || (detectMediaType(data) ?? 'application/octet-stream'), data };
+  const found = parseDataUrl(url);
+  if (found === undefined) return { url };
+  const { mediaType, base64: data } = found;
+  return { mediaType: registeredType(mediaType) || (detectMediaType(data) ?? 'application/octet-stream'), data };
 }
 
 /** Start of a PDF in Base64. */
