@@ -2,17 +2,15 @@ import type { ChatVendor } from '../../contract/channels.ts';
 import { asObject, defined, type UntrustedObject } from '../../contract/objects.ts';
 import type { CallOutcome, Channel, ResolvedModel } from '../channels/directory.ts';
 import { AppError } from '../platform/app-error.ts';
-import { getOrCreateEntry, memoizeByObject } from '../platform/cache.ts';
 import { tryParse } from '../platform/json.ts';
 import { maskSecrets } from '../platform/log.ts';
-import type { OutboundError, StreamedRequest } from '../platform/outbound/outbound.ts';
+import { type OutboundError, parseRetryAfter, type StreamedRequest } from '../platform/outbound/outbound.ts';
 import { toWellFormedText } from '../platform/text.ts';
 import {
   chatAuthorizationHeaders,
   credentialMaskOf,
   type ErrorReason,
   endpointUrl,
-  isAzure,
   openaiUrl,
   toUpstreamModelName,
 } from '../upstreams/upstream.ts';
@@ -171,30 +169,6 @@ export interface UpstreamTimeouts {
   readonly totalMs: number;
 }
 
-/** Headers sent with every call of a channel. Channels live as long as the catalogue they belong to. */
-const ownHeaders = memoizeByObject(
-  (channel: Channel): Readonly<Record<string, string>> => ({
-    'accept-encoding': 'identity',
-    'content-type': 'application/json',
-    ...chatAuthorizationHeaders(channel.vendor, apiKeyOf(channel), channel),
-    ...channel.extraHeaders,
-  }),
-);
-
-/** URLs of a channel by path, cached because a string created for each call would be hashed again at every lookup. */
-const urlsByPath = memoizeByObject((channel: Channel) => ({
-  // Azure's URLs may contain the model.
-  namesModel: channel.vendor === 'openai' && isAzure(channel),
-  urls: new Map<string, string>(),
-}));
-
-function toUrl(channel: Channel, { path, model }: UpstreamTarget): string {
-  const { namesModel, urls } = urlsByPath(channel);
-  return getOrCreateEntry(urls, namesModel ? `${path} ${model}` : path, () =>
-    channel.vendor === 'openai' ? openaiUrl(channel, path, model) : endpointUrl(channel, path),
-  );
-}
-
 /** The target of a call: an endpoint of the upstream's dialect, and the upstream's name of the model. */
 interface UpstreamTarget {
   readonly path: string;
@@ -204,16 +178,21 @@ interface UpstreamTarget {
 /** Builds the HTTP request of a call to a chat upstream. */
 export function toRequest(
   channel: Channel,
-  target: UpstreamTarget,
+  { path, model }: UpstreamTarget,
   body: Buffer,
   times: UpstreamTimeouts,
   headers?: Readonly<Record<string, string>>,
 ): StreamedRequest {
   return {
     method: 'POST',
-    url: toUrl(channel, target),
-    headers:
-      headers === undefined ? ownHeaders(channel) : { ...ownHeaders(channel), ...headers, ...channel.extraHeaders },
+    url: channel.vendor === 'openai' ? openaiUrl(channel, path, model) : endpointUrl(channel, path),
+    headers: {
+      'accept-encoding': 'identity',
+      'content-type': 'application/json',
+      ...chatAuthorizationHeaders(channel.vendor, String(channel.credentials.api_key), channel),
+      ...headers,
+      ...channel.extraHeaders,
+    },
     body,
     private: channel.private,
     proxy: channel.proxy,
@@ -222,8 +201,6 @@ export function toRequest(
     totalTimeoutMs: times.totalMs,
   };
 }
-
-const apiKeyOf = ({ credentials }: Channel): string => String(credentials.api_key);
 
 /**
  * Meaning of the errors of chat upstreams. Sources: platform.openai.com/docs/guides/error-codes,
@@ -301,7 +278,12 @@ export function parseUpstreamError(
   const value = tryParse(body);
   // Google wraps the error of a stream into a list.
   const reported = findReportedError(asObject(Array.isArray(value) ? value[0] : value) ?? {});
-  const refusal = toUpstreamFailure(channel, status, reported, retryAfterOf(headers) ?? retryDelayOf(reported));
+  const refusal = toUpstreamFailure(
+    channel,
+    status,
+    reported,
+    parseRetryAfter(headers, Date.now()) ?? retryDelayOf(reported),
+  );
   return isUnsupportedByChannel(path, status, reported) ? { ...refusal, outcome: 'missing' } : refusal;
 }
 
@@ -324,10 +306,10 @@ function findReportedError(body: UntrustedObject): UntrustedObject {
  * Whether the call requested something the channel does not have: an endpoint besides chat, or embeddings of a chat model
  * (OpenAI's 403 without a code). Other calls are not affected, so it does not open the channel's circuit.
  */
-function isUnsupportedByChannel(path: string, status: number, told: UntrustedObject): boolean {
-  if (Object.hasOwn(REASON_BY_CODE, toCode(told))) return false;
+function isUnsupportedByChannel(path: string, status: number, error: UntrustedObject): boolean {
+  if (Object.hasOwn(REASON_BY_CODE, toCode(error))) return false;
   if (status === 404 || status === 405) return path !== CHAT_PATH;
-  return status === 403 && told.type === 'invalid_request_error';
+  return status === 403 && error.type === 'invalid_request_error';
 }
 
 /** The one path every chat upstream supports. */
@@ -336,20 +318,21 @@ const CHAT_PATH = '/v1/chat/completions';
 function toUpstreamFailure(
   channel: Channel,
   status: number,
-  told: UntrustedObject,
-  retryAfterMs: number | undefined,
+  error: UntrustedObject,
+  waitMs: number | undefined,
 ): UpstreamFailure {
-  const code = toCode(told);
+  const retryAfterMs = waitMs === undefined ? undefined : Math.min(waitMs, MAX_RETRY_AFTER_MS);
+  const code = toCode(error);
   const reason =
-    (isOutOfCredit(told) ? 'billing' : undefined) ??
-    (isWrongGoogleKey(told) ? 'auth' : undefined) ??
+    (isOutOfCredit(error) ? 'billing' : undefined) ??
+    (isWrongGoogleKey(error) ? 'auth' : undefined) ??
     (Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code] : undefined) ??
     REASON_BY_STATUS[status] ??
     // Redirects are not followed: a redirect means that the channel's base URL is wrong.
     (status >= 500 || status < 400 ? 'capacity' : 'user');
-  const message = mask(channel, typeof told.message === 'string' ? told.message : '').slice(0, MAX_MESSAGE);
+  const message = mask(channel, typeof error.message === 'string' ? error.message : '').slice(0, MAX_MESSAGE);
   const shownCode = mask(channel, code);
-  const param = typeof told.param === 'string' ? mask(channel, told.param).slice(0, 200) : undefined;
+  const param = typeof error.param === 'string' ? mask(channel, error.param).slice(0, 200) : undefined;
   return {
     outcome: reason,
     retryable: RETRYABLE_REASONS.has(reason),
@@ -400,10 +383,10 @@ function toClientError(
 const isAboutRequest = (status: number): boolean => status >= 400 && status < 500 && status !== 401 && status !== 407;
 
 /** Parses an error reported inside a stream in progress; it is too late for another channel. */
-export function parseStreamError(channel: Channel, told: UntrustedObject): UpstreamFailure {
-  const code = toCode(told);
-  const status = typeof told.status === 'number' ? told.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');
-  return toUpstreamFailure(channel, status, told, retryDelayOf(told));
+export function parseStreamError(channel: Channel, error: UntrustedObject): UpstreamFailure {
+  const code = toCode(error);
+  const status = typeof error.status === 'number' ? error.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');
+  return toUpstreamFailure(channel, status, error, retryDelayOf(error));
 }
 
 /** Converts the failure of an exchange that got no response. */
@@ -444,32 +427,14 @@ const toCode = ({ code, type, status }: UntrustedObject): string => {
 const mask = (channel: Channel, text: string): string =>
   toWellFormedText(credentialMaskOf(channel).text(maskSecrets(text)));
 
-/** The wait that an upstream asks for, in milliseconds: seconds or a date (RFC 9110 section 10.2.3), or OpenAI's own. */
-function retryAfterOf({
-  'retry-after': after = '',
-  'retry-after-ms': afterMs = '',
-  date = '',
-}: Readonly<Record<string, string>>): number | undefined {
-  const told = after.trim();
-  if (NUMBER.test(afterMs.trim())) return boundWait(Number(afterMs));
-  if (NUMBER.test(told)) return boundWait(Number(told) * 1_000);
-  const until = /^[A-Za-z]{3}/.test(told) ? Date.parse(told) : Number.NaN;
-  // By the upstream's own clock, if it tells it.
-  const now = Number.isNaN(Date.parse(date)) ? Date.now() : Date.parse(date);
-  return Number.isNaN(until) ? undefined : boundWait(until - now);
-}
-
-/** Google's `RetryInfo`, in place of a header. */
+/** Google's `RetryInfo`, which replaces the header; milliseconds. */
 function retryDelayOf({ details }: UntrustedObject): number | undefined {
   for (const detail of listOf(details)) {
     const [, seconds] = /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(textOf(asObject(detail)?.retryDelay)) ?? [];
-    if (seconds !== undefined) return boundWait(Number(seconds) * 1_000);
+    if (seconds !== undefined) return Math.ceil(Number(seconds) * 1_000);
   }
   return undefined;
 }
-
-const NUMBER = /^\d{1,9}(?:\.\d{1,9})?$/;
-const boundWait = (ms: number): number => Math.ceil(Math.max(0, Math.min(ms, MAX_RETRY_AFTER_MS)));
 
 /**
  * A response that started with success and proved invalid: no

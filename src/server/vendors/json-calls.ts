@@ -5,7 +5,12 @@ import { asObject, defined, isObject, type UntrustedObject } from '../../contrac
 import type { FailureCause } from '../../contract/task-states.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { Base64Text } from '../platform/base64.ts';
-import { type BufferedResponse, OutboundError, type OutboundRequest } from '../platform/outbound/outbound.ts';
+import {
+  type BufferedResponse,
+  OutboundError,
+  type OutboundRequest,
+  parseRetryAfter,
+} from '../platform/outbound/outbound.ts';
 import {
   type AdapterContext,
   type ErrorReason,
@@ -374,18 +379,8 @@ function toReasonCode(value: unknown): string | undefined {
 /** Whether an envelope's code, as `asCode` reads it, reports success: `0`, `200`, `success`, `ok`. */
 export const isSuccessCode = (code: string): boolean => /^(?:0+|200|ok)$/i.test(code) || isSuccessWord(code);
 
+/** A longer wait is cut, so that the channel is tried again. */
 const MAX_RETRY_AFTER_MS = HOUR_MS;
-
-/** Retry-After in milliseconds, from seconds or an HTTP date (RFC 9110 section 10.2.3), at most an hour; invalid: undefined. */
-export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
-  const text = headers['retry-after']?.trim() ?? '';
-  const waitMs = /^\d{1,9}$/.test(text)
-    ? Number(text) * 1_000
-    : /^[A-Z][a-z]{2}, /.test(text)
-      ? Date.parse(text) - nowMs
-      : NaN;
-  return waitMs >= 0 ? Math.min(waitMs, MAX_RETRY_AFTER_MS) : undefined;
-}
 
 /** A 3xx or 4xx without the vendor's envelope, such as a gateway's page: the connection is at fault, not the caller. */
 const PAGE: ErrorClass = { reason: 'capacity' };
@@ -409,6 +404,7 @@ export function toVendorError(
 ): VendorError {
   const { code = '', message = '', isPage = !code && !message && !details.meaning } = details;
   const meaning = details.meaning ?? classifyUnknown(response.status, `${code} ${message}`, isPage);
+  const retryAfterMs = parseRetryAfter(response.headers, nowMs);
   return defined({
     reason: meaning.reason,
     cause: meaning.cause,
@@ -417,7 +413,7 @@ export function toVendorError(
     code,
     message: message || `The upstream answered HTTP ${response.status} without a reason.`,
     param: details.param,
-    retryAfterMs: parseRetryAfter(response.headers, nowMs),
+    retryAfterMs: retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, MAX_RETRY_AFTER_MS),
     isPage: isPage || undefined,
   });
 }

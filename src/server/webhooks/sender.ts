@@ -1,7 +1,12 @@
 import { isObject } from '../../contract/objects.ts';
 import { signWebhook, toEventPayload, type WebhookPreset } from '../../contract/webhooks.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type BufferedResponse, type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
+import {
+  type BufferedResponse,
+  type OutboundClient,
+  OutboundError,
+  parseRetryAfter,
+} from '../platform/outbound/outbound.ts';
 import type { DeliveryRow } from './delivery-store.ts';
 import { isListedHost } from './endpoints.ts';
 
@@ -107,7 +112,7 @@ export class WebhookSender {
 
 function judge({ status, headers, text }: BufferedResponse, isRefused: boolean, now: number) {
   const isSuccess = status >= 200 && status < 300 && !isRefused;
-  const retryAfterMs = isSuccess ? undefined : parseRetryAfter(headers['retry-after'], now);
+  const retryAfterMs = isSuccess ? undefined : parseRetryAfter(headers, now);
   return {
     status,
     response: text.replaceAll('\u0000', '').slice(0, MAX_STORED_RESPONSE).toWellFormed(),
@@ -217,15 +222,4 @@ export function nextTryAt(
   if (planned === undefined) return undefined;
   const jittered = planned * (1 + JITTER * (2 * random - 1));
   return now + Math.round(Math.max(jittered, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)));
-}
-
-/**
- * Parses Retry-After (RFC 9110 section 10.2.3): seconds or a date.
- * @returns milliseconds; undefined if missing or invalid
- */
-function parseRetryAfter(text: string | undefined, now: number): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text.trim())) return Number(text) * SECOND;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

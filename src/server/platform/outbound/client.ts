@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { type BrotliOptions, brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { getOrCreateEntry } from '../cache.ts';
 import { Semaphore } from '../concurrency.ts';
 import { JsonRejectedError, parseJson } from '../json.ts';
 import {
@@ -76,7 +75,6 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** The longest sensible connect timeout; each exchange enforces the request's own. */
 const DIAL_TIMEOUT_MS = 10_000;
 const CLOSE_POLL_MS = 20;
-const MAX_KNOWN_TARGETS = 500;
 
 /** Ports a webhook may be sent to: those of the web, and those outside the range of system services. */
 const WEBHOOK_PORTS = { has: (port: string): boolean => port === '80' || port === '443' || Number(port) > 1023 };
@@ -91,7 +89,6 @@ interface ConfiguredSenders {
   readonly agent: Agent;
   /** For `stream`, so that polls never wait behind model calls. */
   readonly streamAgent: Agent;
-  readonly streamTargets: LRUCache<string, Target>;
   readonly proxies: Proxies;
 }
 
@@ -125,7 +122,6 @@ class OutboundHttpClient implements OutboundClient {
     const configured = (rule: (address: string) => boolean): ConfiguredSenders => ({
       agent: opened(guarded(own, rule), sockets),
       streamAgent: opened(guarded(own, rule), sockets),
-      streamTargets: new LRUCache({ max: MAX_KNOWN_TARGETS }),
       proxies: new Proxies({ resolve: own, allows: rule, timeoutMs: DIAL_TIMEOUT_MS, connections: sockets }),
     });
     this.#private = configured(allowsPrivate);
@@ -140,7 +136,7 @@ class OutboundHttpClient implements OutboundClient {
   request(request: ConfiguredRequest): Promise<OutboundResponse> {
     return new Promise((resolve, reject) => {
       const handler = streamingHandler(resolve, reject, undefined, request.readAheadBytes);
-      this.#beginConfigured(request, handler, new Exchange(request, handler));
+      this.#begin(request, handler, new Exchange(request, handler), this.#sendersFor(request).agent);
     });
   }
 
@@ -148,41 +144,26 @@ class OutboundHttpClient implements OutboundClient {
     return new Promise((resolve, reject) => {
       const timed = { ...request, totalTimeoutMs: request.totalTimeoutMs ?? JSON_TOTAL_TIMEOUT_MS };
       const handler = bufferingHandler(request.maxBytes ?? JSON_MAX_BYTES, resolve, reject);
-      this.#beginConfigured(timed, handler, new Exchange(timed, handler, Number.POSITIVE_INFINITY));
+      const exchange = new Exchange(timed, handler, Number.POSITIVE_INFINITY);
+      this.#begin(timed, handler, exchange, this.#sendersFor(request).agent);
     });
   }
 
-  #beginConfigured(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange): void {
-    const { url, private: isPrivate = false } = request;
-    this.#begin(request, handler, exchange, this.#sendersFor(request).agent, () => toConfiguredTarget(url, isPrivate));
-  }
-
-  /** Only model calls use this method, with few distinct URLs, so each URL is checked and parsed once. */
   stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl {
-    const { url, private: isPrivate = false } = request;
-    const { streamAgent, streamTargets } = this.#sendersFor(request);
-    return this.#begin(request, handler, new Exchange(request, handler), streamAgent, () =>
-      getOrCreateEntry<string, Target>(streamTargets, url, () => toConfiguredTarget(url, isPrivate)),
-    );
+    return this.#begin(request, handler, new Exchange(request, handler), this.#sendersFor(request).streamAgent);
   }
 
   #sendersFor(request: ConfiguredRequest): ConfiguredSenders {
     return request.private === true ? this.#private : this.#public;
   }
 
-  /** @param toTarget throws when the URL is not permitted */
-  #begin(
-    request: ConfiguredRequest,
-    handler: ExchangeHandler,
-    exchange: Exchange,
-    agent: Dispatcher,
-    toTarget: () => Target,
-  ): Exchange {
-    const { proxy } = request;
+  /** Sends a request to a configured host, through its proxy if it has one. Never throws. */
+  #begin(request: ConfiguredRequest, handler: ExchangeHandler, exchange: Exchange, agent: Dispatcher): Exchange {
+    const { url, private: isPrivate = false, proxy } = request;
     let target: Target;
     let dispatcher: Dispatcher = agent;
     try {
-      target = toTarget();
+      target = toConfiguredTarget(url, isPrivate);
       if (proxy !== undefined) dispatcher = this.#sendersFor(request).proxies.agentFor(proxy);
     } catch (error) {
       handler.fail(new OutboundError('blocked', (error as Error).message));
@@ -241,15 +222,16 @@ class OutboundHttpClient implements OutboundClient {
     target: UntrustedTarget,
     endsAt: number,
   ): Promise<OutboundResponse> {
-    const leave = await this.#untrustedSlots.acquire(request.connectTimeoutMs ?? UNTRUSTED_WAIT_MS);
-    if (leave === undefined) throw new OutboundError('connect', 'too many exchanges with foreign hosts are under way');
+    const release = await this.#untrustedSlots.acquire(request.connectTimeoutMs ?? UNTRUSTED_WAIT_MS);
+    if (release === undefined)
+      throw new OutboundError('connect', 'too many exchanges with foreign hosts are in flight');
     const bounded = {
       ...request,
       maxBytes: request.maxBytes ?? UNTRUSTED_MAX_BYTES,
       totalTimeoutMs: Math.max(1, endsAt - performance.now()),
     };
     return new Promise((resolve, reject) => {
-      new Exchange(bounded, streamingHandler(resolve, reject, leave, request.readAheadBytes)).begin(
+      new Exchange(bounded, streamingHandler(resolve, reject, release, request.readAheadBytes)).begin(
         target.isAllowedPrivateHost ? this.#privateFileAgent : this.#untrustedAgent,
         target,
         toUntrustedHeaders(request.headers),
@@ -390,11 +372,11 @@ export function freeChunk(body: Readable, { buffer, byteLength }: Buffer): void 
 
 const READ_AHEAD_BYTES = 64 * 1024;
 
-/** Converts the handler interface to a promise of head and body. `onOver` runs once, however the exchange ends. */
+/** Converts the handler interface to a promise of head and body. `onEnd` runs once, however the exchange ends. */
 export function streamingHandler(
   resolve: (response: OutboundResponse) => void,
   reject: (error: OutboundError) => void,
-  onOver: () => void = () => {},
+  onEnd: () => void = () => {},
   readAheadBytes = READ_AHEAD_BYTES,
 ): ExchangeHandler {
   let body: ResponseBody | undefined;
@@ -407,11 +389,11 @@ export function streamingHandler(
       if (body?.push(bytes) === false) control.pause();
     },
     end() {
-      onOver();
+      onEnd();
       body?.push(null);
     },
     fail(error) {
-      onOver();
+      onEnd();
       if (body === undefined) reject(error);
       // A receiver that destroyed the body needs no error; other receivers get it.
       else if (!body.destroyed) body.destroy(error);
@@ -437,7 +419,10 @@ const MAX_PROXIES = 200;
  */
 export class Proxies {
   readonly #options: ProxyOptions;
-  readonly #agents = new Map<string, ProxyAgent>();
+  readonly #agents = new LRUCache<string, ProxyAgent>({
+    max: MAX_PROXIES,
+    dispose: (agent) => void agent.close(),
+  });
 
   constructor(options: ProxyOptions) {
     this.#options = options;
@@ -450,7 +435,6 @@ export class Proxies {
     const { allows, timeoutMs, connections } = this.#options;
     const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
     if (isIP(host) !== 0 && !allows(host)) throw new BlockedIpError('the proxy has an address that is not public');
-    this.#forgetOldest();
     const agent = new ProxyAgent({
       uri: url,
       // Even for plain http, so that a proxy never sees the credentials of a request.
@@ -469,13 +453,6 @@ export class Proxies {
 
   async destroy(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
-  }
-
-  #forgetOldest(): void {
-    const [oldest] = this.#agents;
-    if (oldest === undefined || this.#agents.size < MAX_PROXIES) return;
-    this.#agents.delete(oldest[0]);
-    void oldest[1].close();
   }
 }
 

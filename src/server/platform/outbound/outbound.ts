@@ -1,7 +1,6 @@
 import { Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
-import { memoizeByObject } from '../cache.ts';
 import { BlockedIpError, HostNotFoundError } from './guard.ts';
 
 /** A request that leaves this service. Times are milliseconds, sizes are bytes. */
@@ -174,7 +173,7 @@ export interface OutboundClient {
    * `maxBytes`, as some gateways compress anyway; stacked and unknown encodings fail with phase `body`.
    */
   requestJson(request: ConfiguredRequest): Promise<BufferedResponse>;
-  /** The cheapest way to relay a response chunk by chunk. Never throws; reports through `handler`. */
+  /** Relays a response chunk by chunk, without a stream object. Never throws; reports through `handler`. */
   stream(request: StreamedRequest, handler: ExchangeHandler): ExchangeControl;
   /** Closes idle sockets; requests in flight get `graceMs` (default 0) to finish. */
   close(graceMs?: number): Promise<void>;
@@ -378,14 +377,12 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 
 /**
  * Whether undici accepts these headers. A pool mistakes a refused request for a sign that its connection is full, and
- * never uses that connection again. The headers of a channel are one object for all its calls, so they are checked
- * once.
+ * never uses that connection again.
  */
-const areWritable = memoizeByObject((headers: Readonly<Record<string, string>>): boolean =>
+const areWritable = (headers: Readonly<Record<string, string>>): boolean =>
   Object.entries(headers).every(
     ([name, value]) => NAME.test(name) && VALUE.test(value) && !OWN_HEADERS.has(name.toLowerCase()),
-  ),
-);
+  );
 
 /** The write buffer of a socket: undici reuses a connection even when more than this still waits to be sent on it. */
 const MAX_SINGLE_WRITE_BYTES = 64 * 1024;
@@ -422,18 +419,11 @@ function hasKnownFraming({ 'transfer-encoding': coding }: ReceivedHeaders): bool
   return coding === undefined || (typeof coding === 'string' && coding.toLowerCase() === 'chunked');
 }
 
-/**
- * Joins repeated headers, which undici returns as arrays, and trims blanks after values. Most responses have neither,
- * and their object is returned as is.
- */
-function joinRepeated(headers: ReceivedHeaders): Readonly<Record<string, string>> {
-  for (const name in headers) {
-    const value = headers[name];
-    if (typeof value !== 'string') headers[name] = value?.map(trimEnd).join(', ') ?? '';
-    else if (isBlank(value.charCodeAt(value.length - 1))) headers[name] = trimEnd(value);
-  }
-  return headers as Record<string, string>;
-}
+/** Joins repeated headers, which undici returns as arrays, and trims blanks after values. */
+const joinRepeated = (headers: ReceivedHeaders): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value = '']) => [name, [value].flat().map(trimEnd).join(', ')]),
+  );
 
 /**
  * Trims only blanks and tabs, because other Unicode white space is part of a value. A regular expression would take
@@ -441,11 +431,26 @@ function joinRepeated(headers: ReceivedHeaders): Readonly<Record<string, string>
  */
 function trimEnd(value: string): string {
   let end = value.length;
-  while (end > 0 && isBlank(value.charCodeAt(end - 1))) end--;
-  return end === value.length ? value : value.slice(0, end);
+  while (end > 0 && ' \t'.includes(value.charAt(end - 1))) end--;
+  return value.slice(0, end);
 }
 
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
+const SECONDS = /^\d{1,9}(?:\.\d{1,9})?$/;
+
+/**
+ * The wait that a response asks for (RFC 9110 section 10.2.3, and OpenAI's header in milliseconds). A date is compared
+ * with the sender's own clock if the response has its time.
+ * @returns milliseconds, 0 for a date in the past; undefined if missing or invalid
+ */
+export function parseRetryAfter(headers: Readonly<Record<string, string>>, nowMs: number): number | undefined {
+  const { 'retry-after': after = '', 'retry-after-ms': afterMs = '', date = '' } = headers;
+  if (SECONDS.test(afterMs.trim())) return Math.ceil(Number(afterMs));
+  const text = after.trim();
+  if (SECONDS.test(text)) return Math.ceil(Number(text) * 1_000);
+  const until = /^[A-Z][a-z]{2}/i.test(text) ? Date.parse(text) : Number.NaN;
+  const sentAt = Date.parse(date);
+  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(sentAt) ? nowMs : sentAt));
+}
 
 const DECODERS: Readonly<Record<string, () => Transform>> = {
   gzip: () => createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }),
