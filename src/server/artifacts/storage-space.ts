@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { AdminNotice, Bilingual } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
-import { KeyedMutex } from '../platform/concurrency.ts';
+import { KeyedCounter, KeyedMutex } from '../platform/concurrency.ts';
 import type { Config } from '../platform/config.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { Log } from '../platform/log.ts';
@@ -82,7 +82,7 @@ interface Shortage {
 export class StorageSpace {
   readonly #dependencies: StorageSpaceDependencies;
   readonly #mutex = new KeyedMutex<'space'>();
-  readonly #reservedByUser = new Map<number, number>();
+  readonly #reservedByUser = new KeyedCounter<number>();
   #reserved = 0;
   /** Bytes reserved but not on the device yet. */
   #unwritten = 0;
@@ -126,9 +126,7 @@ export class StorageSpace {
   #change(userId: number, bytes: number): void {
     this.#reserved += bytes;
     this.#unwritten += bytes;
-    const ofUser = (this.#reservedByUser.get(userId) ?? 0) + bytes;
-    if (ofUser === 0) this.#reservedByUser.delete(userId);
-    else this.#reservedByUser.set(userId, ofUser);
+    this.#reservedByUser.add(userId, bytes);
   }
 
   async #makeRoom(userId: number, bytes: number, limitBytes: number, fileBytes: number): Promise<void> {
@@ -179,7 +177,7 @@ export class StorageSpace {
     { limitBytes, unremovableBytes }: { readonly limitBytes: number; readonly unremovableBytes: number },
   ): Promise<Shortage> {
     const { usage, files, maxBytes, minFreeBytes } = this.#dependencies;
-    const used = (await usage.of(userId)).bytes + (this.#reservedByUser.get(userId) ?? 0);
+    const used = (await usage.of(userId)).bytes + this.#reservedByUser.of(userId);
     const total = (await usage.ofAll()).bytes + unremovableBytes + this.#reserved;
     const free = (await files.freeBytes()) ?? Number.POSITIVE_INFINITY;
     const missing = minFreeBytes + this.#unwritten + bytes - free;

@@ -93,6 +93,22 @@ export class KeyedMutex<K> {
   }
 }
 
+/** Counts what is in use per key; a key whose count is back at 0 takes no memory. */
+export class KeyedCounter<K> {
+  readonly #counts = new Map<K, number>();
+
+  of(key: K): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  /** @param change negative for a release */
+  add(key: K, change: number): void {
+    const count = this.of(key) + change;
+    if (count > 0) this.#counts.set(key, count);
+    else this.#counts.delete(key);
+  }
+}
+
 /** Limits concurrent holders. Others wait in order of arrival, up to a limit of their own. */
 export class Semaphore {
   readonly #maxHolders: number;

@@ -3,10 +3,12 @@ import { defined } from '../../contract/objects.ts';
 import type { ArtifactReader } from '../artifacts/artifact-reader.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { createClientIpResolver, createIpCheck } from '../platform/client-ip.ts';
+import { KeyedCounter } from '../platform/concurrency.ts';
 import type { RequestContext } from '../platform/http/route-registry.ts';
 import { verifyPartialContent, verifyVideoBody } from '../platform/media.ts';
 import type { OutboundResponse } from '../platform/outbound/outbound.ts';
 import { type ConditionalRequest, evaluatePreconditions } from '../platform/preconditions.ts';
+import { truncateCodePoints } from '../platform/text.ts';
 import { createSigner, type Signer } from '../platform/tokens.ts';
 import type { Task, VideoUpstreams } from './task-store.ts';
 import type { UrlRefresher, VendorFiles } from './vendor-files.ts';
@@ -79,7 +81,7 @@ export class ContentDelivery {
     try {
       const content = await this.#find(task, request);
       const stopWatching = request.watchAccess(() => {
-        content.body.destroy(new Error('what permitted this download has ended'));
+        content.body.destroy(new Error('access to this download was revoked'));
       });
       // Also called when the body fails before it is passed on.
       finished(content.body, () => {
@@ -99,7 +101,7 @@ export class ContentDelivery {
       if (stored !== undefined) return { ...stored, headers: { ...stored.headers, ...CONTENT_HEADERS } };
     } catch (error) {
       if (!isAppError(error, 'unavailable')) throw error;
-      // The copies cannot be reached for now. What the vendor does not have is not gone for good.
+      // The storage is unreachable. A video that the vendor no longer has may still be there, so its error is reported.
       return this.#openAtVendor(task, request).catch((atVendor: unknown) => {
         throw isAppError(atVendor, 'content_not_found') || isAppError(atVendor, 'content_unavailable')
           ? error
@@ -216,7 +218,7 @@ export function withFileName(content: Content, name: string): Content {
   const extension = EXTENSIONS[content.headers['content-type'] ?? ''];
   if (extension === undefined || content.status === 416) return content;
   const words = name.match(/[\p{L}\p{N}_]+/gu) ?? ['video'];
-  const file = `${[...words.join('-')].slice(0, MAX_NAME_LENGTH).join('')}.${extension}`;
+  const file = `${truncateCodePoints(words.join('-'), MAX_NAME_LENGTH)}.${extension}`;
   // Receivers that do not know the second form get a name without the letters of other scripts.
   const plain = /^[\w.-]+$/.test(file) ? file : `video.${extension}`;
   const disposition = `inline; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(file)}`;
@@ -234,7 +236,7 @@ const RETRY_SECONDS = 10;
 
 /** Counts concurrent downloads per account or network, so that the slow clients of one leave slots for the others. */
 export class DownloadSlots {
-  readonly #underWay = new Map<string, number>();
+  readonly #inProgress = new KeyedCounter<string>();
   #size = 0;
 
   /** Number of downloads in progress. */
@@ -248,19 +250,16 @@ export class DownloadSlots {
    * @throws AppError `rate_limit_exceeded`
    */
   acquire(key: string): () => void {
-    const before = this.#underWay.get(key) ?? 0;
-    if (before >= MAX_DOWNLOADS_EACH)
+    if (this.#inProgress.of(key) >= MAX_DOWNLOADS_EACH)
       throw new AppError('rate_limit_exceeded', {
         params: { seconds: RETRY_SECONDS },
         retryAfterSeconds: RETRY_SECONDS,
       });
-    this.#underWay.set(key, before + 1);
+    this.#inProgress.add(key, 1);
     this.#size += 1;
     return () => {
       this.#size -= 1;
-      const others = (this.#underWay.get(key) ?? 1) - 1;
-      if (others === 0) this.#underWay.delete(key);
-      else this.#underWay.set(key, others);
+      this.#inProgress.add(key, -1);
     };
   }
 }
@@ -282,14 +281,14 @@ interface PlayLink {
   readonly credential: string;
 }
 
+/** The credential of a link for a vendor that fetches the video as an input; no sign-in ends it. */
+export const VENDOR_CREDENTIAL = 'v0';
+
 /**
  * Short-lived links for playing a video in a browser, whose video element cannot send an Authorization header: an
  * HMAC-SHA256 over task, expiry and credential, under a key derived from MASTER_KEY (RFC 5869). A link permits GET of
  * this one task. Whether its credential is still valid is checked when the link is used.
  */
-/** The credential of a link for a vendor that fetches the video as an input; no sign-in ends it. */
-export const VENDOR_CREDENTIAL = 'v0';
-
 export class PlayLinks {
   readonly #signer: Signer;
   constructor(masterKey: Buffer) {

@@ -6,6 +6,7 @@ import type { CallOutcome, ChannelDirectory } from '../channels/directory.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
+import { KeyedCounter } from '../platform/concurrency.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
@@ -504,7 +505,7 @@ export function parseWait(text: string | undefined): number {
 /** Follows tasks for callers who wait for them, a bounded number per key. */
 export class TaskFollower {
   readonly #reader: RefreshingTaskReader;
-  readonly #followed = new Map<number, number>();
+  readonly #followed = new KeyedCounter<number>();
   readonly #closing = new AbortController();
 
   constructor(reader: RefreshingTaskReader) {
@@ -537,7 +538,7 @@ export class TaskFollower {
     const { tokenId } = caller;
     const signal = AbortSignal.any([ended, this.#closing.signal]);
     this.assertCapacity(caller);
-    this.#followed.set(tokenId, (this.#followed.get(tokenId) ?? 0) + 1);
+    this.#followed.add(tokenId, 1);
     try {
       let last: Task | undefined;
       for (let task = first; ; task = await this.#reader.readForQuery(caller, first.public_id)) {
@@ -548,15 +549,12 @@ export class TaskFollower {
         if (signal.aborted) return;
       }
     } finally {
-      const left = (this.#followed.get(tokenId) ?? 1) - 1;
-      if (left === 0) this.#followed.delete(tokenId);
-      else this.#followed.set(tokenId, left);
+      this.#followed.add(tokenId, -1);
     }
   }
 
   /** @throws AppError `too_many_streams` if the key follows as many as it may */
   assertCapacity({ tokenId }: ModelCaller): void {
-    if ((this.#followed.get(tokenId) ?? 0) >= MAX_PER_KEY)
-      throw new AppError('too_many_streams', { retryAfterSeconds: 10 });
+    if (this.#followed.of(tokenId) >= MAX_PER_KEY) throw new AppError('too_many_streams', { retryAfterSeconds: 10 });
   }
 }

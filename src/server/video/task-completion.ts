@@ -11,6 +11,7 @@ import type { EventWriter, NewEvent } from '../event-log/event-log.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import { truncateCodePoints } from '../platform/text.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { CallDetail, Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
@@ -181,8 +182,8 @@ const MAX_SNIPPET_LENGTH = 80;
 
 /** The start of a prompt, by which its author recognizes the video. */
 const toSnippet = (prompt: string): string => {
-  const characters = [...prompt];
-  return characters.length <= MAX_SNIPPET_LENGTH ? prompt : `${characters.slice(0, MAX_SNIPPET_LENGTH).join('')}…`;
+  const start = truncateCodePoints(prompt, MAX_SNIPPET_LENGTH);
+  return start === prompt ? prompt : `${start}…`;
 };
 
 function failureNotice(

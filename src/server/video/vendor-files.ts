@@ -8,6 +8,7 @@ import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { Semaphore, SingleFlight } from '../platform/concurrency.ts';
+import { announcedLength } from '../platform/http/body.ts';
 import { JsonRejectedError, parseJson } from '../platform/json.ts';
 import type { Log } from '../platform/log.ts';
 import { beginsLikeVideo, isSingleRange, toRangeResponse } from '../platform/media.ts';
@@ -458,8 +459,7 @@ export function createVideoCopySources({ store, vendors, vendorFiles }: VideoSou
         body.destroy();
         throw new AppError('content_unavailable', { log: { upstreamStatus: status } });
       }
-      const length = headers['content-length'];
-      return { body, bytes: length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined };
+      return { body, bytes: announcedLength({ headers }) };
     },
     async openCover(taskId, signal) {
       const task = await findFinished(taskId);

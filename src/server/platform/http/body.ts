@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalidRequest } from '../app-error.ts';
+import { KeyedCounter } from '../concurrency.ts';
 import {
   type BodyImages,
   hasWellFormedText,
@@ -300,7 +301,7 @@ interface Waiter {
 export class KeyedByteBudget {
   readonly #maxPerKey: number;
   readonly #maxTotal: number;
-  readonly #used = new Map<string, number>();
+  readonly #used = new KeyedCounter<string>();
   #total = 0;
   #waiting: Waiter[] = [];
 
@@ -338,22 +339,20 @@ export class KeyedByteBudget {
   }
 
   #hasRoom(key: string, bytes: number): boolean {
-    const used = this.#used.get(key) ?? 0;
+    const used = this.#used.of(key);
     return (
       (used === 0 || used + bytes <= this.#maxPerKey) && (this.#total === 0 || this.#total + bytes <= this.#maxTotal)
     );
   }
 
   #take(key: string, bytes: number): () => void {
-    this.#used.set(key, (this.#used.get(key) ?? 0) + bytes);
+    this.#used.add(key, bytes);
     this.#total += bytes;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      const left = (this.#used.get(key) ?? 0) - bytes;
-      if (left > 0) this.#used.set(key, left);
-      else this.#used.delete(key);
+      this.#used.add(key, -bytes);
       this.#total -= bytes;
       this.#startWaiting();
     };

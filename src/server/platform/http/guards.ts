@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import type { Socket } from 'node:net';
 import { defined } from '../../../contract/objects.ts';
 import { toIpLimitKey } from '../client-ip.ts';
+import { KeyedCounter } from '../concurrency.ts';
 import { CollectedRequest } from './body.ts';
 import type { RequestHandler } from './lifecycle.ts';
 
@@ -133,7 +134,7 @@ interface Connection {
 export class ConnectionLimits {
   readonly #options: ConnectionLimitsOptions;
   readonly #connections = new Map<Socket, Connection>();
-  readonly #perIp = new Map<string, number>();
+  readonly #perIp = new KeyedCounter<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectionLimitsOptions) {
@@ -167,12 +168,11 @@ export class ConnectionLimits {
     const { maxPerIp, isExempt } = this.#options;
     const ip = socket.remoteAddress ?? '';
     const key = maxPerIp === 0 || isExempt(ip) ? undefined : toIpLimitKey(ip);
-    const held = key === undefined ? 0 : (this.#perIp.get(key) ?? 0);
-    if (key !== undefined && held >= maxPerIp) {
+    if (key !== undefined && this.#perIp.of(key) >= maxPerIp) {
       socket.destroy();
       return;
     }
-    if (key !== undefined) this.#perIp.set(key, held + 1);
+    if (key !== undefined) this.#perIp.add(key, 1);
     this.#connections.set(socket, { key, request: undefined, response: undefined, startedAt: 0, bytesBefore: 0 });
     socket.once('close', () => this.#remove(socket));
   }
@@ -180,10 +180,7 @@ export class ConnectionLimits {
   #remove(socket: Socket): void {
     const key = this.#connections.get(socket)?.key;
     this.#connections.delete(socket);
-    if (key === undefined) return;
-    const left = (this.#perIp.get(key) ?? 1) - 1;
-    if (left > 0) this.#perIp.set(key, left);
-    else this.#perIp.delete(key);
+    if (key !== undefined) this.#perIp.add(key, -1);
   }
 
   /**
