@@ -89,7 +89,7 @@ export const TOKEN_PARTS = {
 } as const;
 /** Kind of tokens that may have a price of its own. */
 export type TokenPart = keyof typeof TOKEN_PARTS;
-/** Each part with its total and the name of its rate; computed once because every call needs it. */
+/** Each part with its total and the name of its rate. */
 const PARTS = Object.entries(TOKEN_PARTS).map(
   ([part, whole]) => [part as TokenPart, whole, `${part as TokenPart}_per_million`] as const,
 );
@@ -166,14 +166,6 @@ export function priceTokens(price: ChatPrice, facts: TokenFacts): PricedCall {
   return { lines: charged, multipliers: [], quota: quota > MAX_QUOTA ? Number.MAX_SAFE_INTEGER : Number(quota) };
 }
 
-/** Like `priceTokens`, but returns only the quota. Faster, because it runs twice for every model call. */
-export function tokenQuota(price: ChatPrice, facts: TokenFacts): number {
-  if (price.tiers !== undefined || facts.parts !== undefined) return priceTokens(price, facts).quota;
-  const { input_per_million: input = 0, output_per_million: output = 0, per_call: perCall = 0 } = price;
-  const millionths = facts.promptTokens * input + facts.completionTokens * output + perCall * TOKENS_PER_PRICE;
-  return Number.isSafeInteger(millionths) ? Math.ceil(millionths / TOKENS_PER_PRICE) : priceTokens(price, facts).quota;
-}
-
 /**
  * Upper bound for the cost of a call, used for its reservation: covers any split into parts, and fewer input tokens
  * than `promptTokens`.
@@ -189,10 +181,10 @@ export function maxTokenQuota(price: ChatPrice, facts: TokenFacts, mayUseAudio: 
     for (const [part, whole, rate] of PARTS)
       if (mayUseAudio || !AUDIO.has(part)) most[whole] = Math.max(most[whole], rates[rate] ?? 0);
   }
-  return tokenQuota(
+  return priceTokens(
     { input_per_million: most.input, output_per_million: most.output, per_call: price.per_call ?? 0 },
     { promptTokens: facts.promptTokens, completionTokens: facts.completionTokens },
-  );
+  ).quota;
 }
 
 const AUDIO: ReadonlySet<TokenPart> = new Set(['audio_input', 'audio_output']);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { tokenQuota } from '../../src/contract/pricing.ts';
+import { priceTokens } from '../../src/contract/pricing.ts';
 import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import { ResponseConversion } from '../../src/server/chat/conversion/convert.ts';
 import { AdminClient } from '../admin-client.ts';
@@ -120,7 +120,7 @@ function assertCall(call: PlannedCall, shape: Deviation, reply: Reply, charged: 
   else assert.equal(charged, priceOf(outcome), JSON.stringify(outcome.usage));
 }
 
-const priceOf = ({ usage }: Outcome): number => (usage === undefined ? 0 : tokenQuota(PRICE, usage));
+const priceOf = ({ usage }: Outcome): number => (usage === undefined ? 0 : priceTokens(PRICE, usage).quota);
 
 describe(`model calls over deviating upstreams (seed ${SEED})`, () => {
   let service: SandboxService;

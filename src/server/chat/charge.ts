@@ -5,12 +5,10 @@ import {
   type ChatPrice,
   hasAudioRate,
   maxTokenQuota,
-  type Price,
   priceCall,
   priceTokens,
   scaleQuota,
   type TokenFacts,
-  tokenQuota,
   toTokenCallFacts,
   type VideoPrice,
   withPlanFactor,
@@ -18,7 +16,7 @@ import {
 import type { RequestKind, RequestStatus } from '../../contract/request-kinds.ts';
 import type { ResolvedModel } from '../channels/directory.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
-import { memoizeByObject, upToEntries } from '../platform/cache.ts';
+import { upToEntries } from '../platform/cache.ts';
 import { withinTime } from '../platform/concurrency.ts';
 import { type Database, DatabaseUnavailableError, RowsLockedError } from '../platform/db/database.ts';
 import { hasConcurrentWriters } from '../platform/db/sql.ts';
@@ -252,7 +250,7 @@ export class CallCharge {
       this.#payer,
       this.#ref,
       withSurcharge(
-        isPerImagePrice(price) ? perImageQuota(price, images) : applyPlanFactor(price, usage, planFactor),
+        isPerImagePrice(price) ? perImageQuota(price, images) : planTokenQuota(price, usage, planFactor),
         surcharge,
       ),
       usage,
@@ -378,9 +376,9 @@ export function perImageQuota(price: PerImagePrice, images: number): number {
   return Math.min(priceCall(price.price, perImageFacts(price, images, 0)).quota, Number.MAX_SAFE_INTEGER);
 }
 
-/** Cost of a call by tokens on a plan, without a surcharge, in whole quota. Nearly all plans have the factor 1. */
-export const applyPlanFactor = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
-  planFactor === 1 ? tokenQuota(price, usage) : withPlanFactor(priceTokens(price, usage), planFactor).quota;
+/** Cost of a call by tokens on a plan, without a surcharge, in whole quota. */
+export const planTokenQuota = (price: ChatPrice, usage: TokenFacts, planFactor: number): number =>
+  withPlanFactor(priceTokens(price, usage), planFactor).quota;
 
 /** Origin and purpose of a call. */
 interface CallOrigin {
@@ -426,9 +424,6 @@ export const toCallDetail = (
   facts: '',
 });
 
-/** Prices are few, and their objects live as long as the catalogue they belong to. */
-const priceJson = memoizeByObject((price: Price): string => JSON.stringify(price));
-
 /** Price and facts of a call in their stored form. */
 export function toStoredTerms(
   price: ChatPrice | PerImagePrice,
@@ -438,8 +433,8 @@ export function toStoredTerms(
   planFactor: number,
 ): Pick<CallDetail, 'price' | 'facts'> {
   if (isPerImagePrice(price))
-    return { price: priceJson(price.price), facts: JSON.stringify(perImageFacts(price, images, surcharge)) };
-  return { price: priceJson(price), facts: JSON.stringify(toTokenCallFacts(usage, surcharge, planFactor)) };
+    return { price: JSON.stringify(price.price), facts: JSON.stringify(perImageFacts(price, images, surcharge)) };
+  return { price: JSON.stringify(price), facts: JSON.stringify(toTokenCallFacts(usage, surcharge, planFactor)) };
 }
 
 /**
@@ -547,7 +542,7 @@ export class ChargeBatcher {
     this.#pendingSettlements++;
     const done = (): void => {
       this.#pendingSettlements--;
-      if (this.#pendingSettlements === 0) for (const tell of this.#idleWaiters.splice(0)) tell();
+      if (this.#pendingSettlements === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
     };
     work.then(done, done);
   }

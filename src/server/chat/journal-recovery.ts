@@ -8,7 +8,7 @@ import { tryParse } from '../platform/json.ts';
 import type { Log } from '../platform/log.ts';
 import type { Ledger, Settlement } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { applyPlanFactor, countUsage } from './charge.ts';
+import { countUsage, planTokenQuota } from './charge.ts';
 import { type Dialect, findDialect, MAX_IMAGE_EVENT_BYTES } from './dialects.ts';
 import { EventStream } from './event-stream.ts';
 import {
@@ -165,7 +165,7 @@ async function toSettlement({ meta, body, text, events }: OpenCall): Promise<Set
   const counted = await countUsage(request, result, 0);
   const isCounted = reported === undefined && meta.promptTokens > 0;
   const usage = isCounted ? { ...counted, promptTokens: meta.promptTokens } : counted;
-  const cost = typeof meta.price === 'number' ? meta.price : applyPlanFactor(meta.price, usage, meta.planFactor ?? 1);
+  const cost = typeof meta.price === 'number' ? meta.price : planTokenQuota(meta.price, usage, meta.planFactor ?? 1);
   const facts =
     typeof meta.price === 'number'
       ? detail?.facts

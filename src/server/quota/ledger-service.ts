@@ -844,16 +844,9 @@ const spendLimitError = (
     retryAfterSeconds: Math.max(1, Math.ceil((limit.renewsAt - now) / 1_000)),
   });
 
-/**
- * Formats lazily, and only in the language of the reader: a busy caller without credits is refused many times a second.
- */
 const localizeAmount = (quota: number, unit: AmountUnit): Localized => ({
-  get en() {
-    return formatAmount(quota, unit, 'en', 'exact');
-  },
-  get 'zh-CN'() {
-    return formatAmount(quota, unit, 'zh-CN', 'exact');
-  },
+  en: formatAmount(quota, unit, 'en', 'exact'),
+  'zh-CN': formatAmount(quota, unit, 'zh-CN', 'exact'),
 });
 
 /** A listener that notifies an account, at most once a day, when its wallet falls below `lowQuota()`; 0: never. */

@@ -3,7 +3,7 @@ import { IconWand } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { ownChatCompletions } from '../../../contract/model-calls.ts';
-import { isChatPrice, tokenQuota } from '../../../contract/pricing.ts';
+import { isChatPrice, priceTokens } from '../../../contract/pricing.ts';
 import { Chat } from '../../../sdk/chat.ts';
 import { parseErrorResponse } from '../../../sdk/errors.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
@@ -55,7 +55,7 @@ export default function ImprovePrompt({ model, draft, change }: ImprovePromptPro
   });
   if (!isChatPrice(model.price)) return null;
   const promptTokens = Math.ceil((INSTRUCTIONS.length + draft.prompt.length) / CHARACTERS_PER_TOKEN);
-  const estimate = tokenQuota(model.price, { promptTokens, completionTokens: USUAL_TOKENS });
+  const estimate = priceTokens(model.price, { promptTokens, completionTokens: USUAL_TOKENS }).quota;
   return (
     <button
       type="button"

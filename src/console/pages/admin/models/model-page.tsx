@@ -27,7 +27,7 @@ import {
   listModelRows,
   ON_RETIREMENT,
 } from '../../../../contract/models.ts';
-import { tokenQuota } from '../../../../contract/pricing.ts';
+import { priceTokens } from '../../../../contract/pricing.ts';
 import { useFormatPrice, useUnitPrice } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
@@ -426,7 +426,7 @@ function ChatPricePreview({ price }: { readonly price: AnyPrice }) {
   const { t } = useTranslation('admin-channels');
   const quota = useFormatPrice();
   const tokens = { promptTokens: INPUT_TOKENS, completionTokens: OUTPUT_TOKENS };
-  const sum = tokenQuota(price, tokens);
+  const sum = priceTokens(price, tokens).quota;
   return (
     <Text size="sm">
       {t('price.chatExample', {
