@@ -30,6 +30,16 @@ interface JsonOptions {
 /** Levels of arrays and objects. */
 const MAX_DEPTH = 64;
 
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const SMALL_U = 0x75;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
 /**
  * Quick check whether a polluting key may be present, plain or with escaped ASCII letters. Strings may trigger it too.
  */
@@ -81,31 +91,17 @@ const keepDigits = (_key: string, value: unknown, { source }: { readonly source?
  */
 function assertShallow(text: string): void {
   let depth = 0;
+  let isInString = false;
   for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case 0x22: // "
-        at = endOfString(text, at);
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        if (++depth > MAX_DEPTH) throw tooDeep();
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        depth--;
-        break;
-    }
+    const code = text.charCodeAt(at);
+    if (isInString) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) isInString = false;
+    } else if (code === QUOTE) isInString = true;
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      if (++depth > MAX_DEPTH) throw tooDeep();
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth--;
   }
-}
-
-/** Index of the quote that closes the string opened at `start`, or the end of the text. */
-function endOfString(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let first = quote;
-    while (text.charCodeAt(first - 1) === 0x5c) first--;
-    if ((quote - first) % 2 === 0) return quote;
-  }
-  return text.length;
 }
 
 /** @throws JsonRejectedError `prototype` */
@@ -195,16 +191,6 @@ const KEPT_KEY_BYTES = 12;
 const SHORT_TEXT_BYTES = 64;
 /** Bytes searched at a time; small, so that repeated early matches cost little. */
 const WINDOW_BYTES = 4 * 1024;
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_ARRAY = 0x5d;
-const SMALL_U = 0x75;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /** The state between two pushes. */
 const OUTSIDE = 0;
