@@ -75,11 +75,11 @@ export class EventStream {
       return undefined;
     }
     const data = this.#partialEvent.length === 0 ? bytes : Buffer.concat([...this.#partialEvent, bytes]);
-    const end = endOfLastEvent(data);
+    const end = endOfLastBlankLine(data);
     this.#partialEvent = [];
     this.#partialLength = 0;
     if (end < data.length) this.#bufferPartial(data.subarray(end));
-    return end === 0 ? undefined : this.#forward(end === data.length ? data : data.subarray(0, end));
+    return end === 0 ? undefined : this.#forward(data.subarray(0, end));
   }
 
   /** Returns the last event if the upstream omitted the blank line after it. */
@@ -169,10 +169,7 @@ export class EventStream {
     return false;
   }
 
-  /**
-   * Cuts events before an error: it may quote the request sent to
-   * the upstream, so the caller gets an error of ours instead.
-   */
+  /** Cuts events before an error: it may quote the request, so the caller gets an error of ours instead. */
   #truncateAtError(events: Buffer): Buffer | undefined {
     const before: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
@@ -186,10 +183,7 @@ export class EventStream {
     return events;
   }
 
-  /**
-   * Drops the event that exists only for usage, which has no
-   * choices. Where it has choices, only the figures are removed.
-   */
+  /** Drops the event that exists only for usage, which has no choices; from others, removes only the figures. */
   #stripUsage(events: Buffer): Buffer | undefined {
     const shown: string[] = [];
     for (const event of splitEvents(events.toString('utf8'))) {
@@ -331,29 +325,18 @@ function findError(event: string, { isPreamble }: Dialect): UntrustedObject | un
   return isPreamble?.(value) === true ? failureIn(value) : undefined;
 }
 
-/** Events of a stream as text (HTML standard, 9.2): lines end in LF, CR LF or a lone CR. */
+/* Events of a stream as text (HTML standard, 9.2): lines end in LF, CR LF or a lone CR. */
 
 const BYTE_ORDER_MARK = 0xfeff;
 const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g;
 
-/** Index after the last blank line. */
-function endOfLastEvent(data: Buffer | string): number {
-  const { length } = data;
-  if (typeof data !== 'string' && length > 1 && data[length - 1] === LF && data[length - 2] === LF) return length;
-  if (data.includes('\r')) return endOfLastBlankLine(data);
-  const at = data.lastIndexOf('\n\n');
-  return at === -1 ? 0 : at + 2;
-}
-
-/** Scans backwards, so the cost is the length of the incomplete event. */
-function endOfLastBlankLine(data: Buffer | string): number {
-  const at = (index: number): number | undefined => (typeof data === 'string' ? data.charCodeAt(index) : data[index]);
+/** Index after the last blank line. Scans backwards, so the cost is the length of the incomplete event. */
+function endOfLastBlankLine(data: Buffer): number {
   for (let end = data.length - 1; end > 0; end--) {
-    const last = at(end);
+    const last = data[end];
     if (last !== LF && last !== CR) continue;
-    const before = at(last === LF && at(end - 1) === CR ? end - 2 : end - 1);
-    // A CR at the end of the received data may be the first half
-    // of CR LF, unless earlier lines have ended in a lone CR.
+    const before = data[last === LF && data[end - 1] === CR ? end - 2 : end - 1];
+    // A CR at the end of the received data may be the first half of CR LF, unless earlier lines have ended in a lone CR.
     const isHalf = last === CR && end === data.length - 1 && before !== CR;
     if ((before === LF || before === CR) && !isHalf) return end + 1;
   }
@@ -370,31 +353,21 @@ const DONE_DATA = '[DONE]';
 export function splitEvents(text: string): string[] {
   const events: string[] = [];
   let from = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
-  if (text.includes('\r'))
-    for (const { index, 0: blank } of text.matchAll(BLANK_LINE)) {
-      events.push(text.slice(from, index + blank.length));
-      from = index + blank.length;
-    }
-  else
-    for (let at = text.indexOf('\n\n', from); at !== -1; at = text.indexOf('\n\n', from)) {
-      events.push(text.slice(from, at + 2));
-      from = at + 2;
-    }
+  for (const { index, 0: blank } of text.matchAll(BLANK_LINE)) {
+    events.push(text.slice(from, index + blank.length));
+    from = index + blank.length;
+  }
   if (from < text.length) events.push(text.slice(from));
   return events;
 }
 
 /** The data lines of one event, joined; empty for comments and blank lines. */
-export function extractData(event: string): string {
-  if (!event.includes('data')) return '';
-  if (event.startsWith('data: ') && !event.includes('\r') && event.indexOf('\n', 6) >= event.length - 2)
-    return event.slice(6).trim();
-  return splitLines(event)
+export const extractData = (event: string): string =>
+  splitLines(event)
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(5).trimStart())
     .join('\n')
     .trimEnd();
-}
 
 /** Parses the object that an event carries; undefined for comments, end markers, and data that is not an object. */
 export function parseEvent(data: string): unknown {
