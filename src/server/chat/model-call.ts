@@ -297,7 +297,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       this.#write(this.#keepAlive);
   }
 
-  /** A comment before the first event, because streams do not begin with any other. */
+  /** A comment until the first event was sent, because a dialect's own keep-alive event cannot start a stream. */
   get #keepAlive(): string {
     const { keepAlive = KEEP_ALIVE_COMMENT } = this.#context.request.dialect;
     return this.#hasDelivered ? keepAlive : KEEP_ALIVE_COMMENT;
@@ -464,8 +464,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   #finishComplete(): void {
-    const body =
-      this.#chunks.length === 1 && this.#chunks[0] !== undefined ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const body = Buffer.concat(this.#chunks);
     if (looksLikeEvents(body)) {
       this.#finishEvents(body);
       return;
@@ -796,15 +795,15 @@ function parseChunks(
   chunks: readonly (UntrustedObject | undefined)[],
   dialect: Dialect,
 ): ReturnType<typeof parseNonStreamedResponse> {
-  const told = chunks.filter((chunk) => chunk !== undefined);
-  if (told.length < chunks.length || told.some((chunk) => isErrorBody(chunk, dialect))) return 'failure';
-  if (told.every((chunk) => dialect.isPreamble?.(chunk) === true)) return 'empty';
+  const objects = chunks.filter((chunk) => chunk !== undefined);
+  if (objects.length < chunks.length || objects.some((chunk) => isErrorBody(chunk, dialect))) return 'failure';
+  if (objects.every((chunk) => dialect.isPreamble?.(chunk) === true)) return 'empty';
   const usage = new UsageTotals();
-  for (const chunk of told) usage.add(dialect.findUsage(chunk));
+  for (const chunk of objects) usage.add(dialect.findUsage(chunk));
   return {
     usage: usage.usage,
     complete: true,
-    text: () => told.map((chunk) => dialect.extractResponseText(chunk)).join(''),
+    text: () => objects.map((chunk) => dialect.extractResponseText(chunk)).join(''),
   };
 }
 

@@ -165,9 +165,7 @@ export interface GovernedOption {
   readonly toolIndex?: number;
 }
 
-const NO_OPTIONS: readonly GovernedOption[] = [];
-
-/** Members nearly every body has; checked first to save a search in the table of rules. */
+/** Members of the APIs that have no rule, although the names of some contain a word of `FAMILIES`. */
 const ORDINARY: ReadonlySet<string> = new Set(
   (
     'model messages input stream stream_options temperature top_p top_k min_p n stop seed user tool_choice parallel_tool_calls ' +
@@ -215,7 +213,7 @@ const asksForNothing = (value: unknown): boolean =>
   value === '' ||
   (Array.isArray(value) && value.length === 0);
 
-/** Finds the options of a body that the table has a rule for; nearly all bodies share one empty list. */
+/** Finds the options of a body that the table has a rule for. */
 export function findGovernedOptions(
   dialect: Dialect,
   body: UntrustedObject,
@@ -226,7 +224,7 @@ export function findGovernedOptions(
   const limits = limitContainer === undefined ? undefined : asObject(body[limitContainer]);
   if (limits !== undefined) found.push(...findMembers(dialect, limits, `${limitContainer}.`));
   if (contents.fileIds > 0) found.push({ name: 'file_id', path: 'file_id', rule: 'refuse', why: STORED });
-  return found.length === 0 ? NO_OPTIONS : found;
+  return found;
 }
 
 /** @param prefix path of the members; empty for the body itself, whose unknown members have the rule `*` */
@@ -530,5 +528,5 @@ export function inspectMedia(body: UntrustedObject): MediaCounts {
   return { mediaLength, imageCount, itemReferences, fileIds };
 }
 
-/** A cheap test that nearly all strings of a body fail. */
+/** Every URL has one of these; a body with tools has hundreds of other strings. */
 const mayBeUrl = (text: string): boolean => text.includes(':') || text.includes('//') || text.includes('\\');

@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache';
 import { asObject, type UntrustedObject } from '../../contract/objects.ts';
 import type { Channel } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
-import { memoizeByObject } from '../platform/cache.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { countValues, JsonBoundsScanner } from '../platform/json.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
@@ -29,8 +28,6 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The caller requested the usage event of a stream, in OpenAI's format or in OpenRouter's. */
   readonly wantsUsage: boolean;
-  /** Whether the body as written may have a member that limits the output, whatever its value. */
-  readonly mayHaveLimit: boolean;
   /** Number of choices requested in one call. */
   readonly choiceCount: number;
   /** The caller's own limit for one choice, in tokens; 0: none. */
@@ -79,8 +76,6 @@ export function parseChatRequest(
   value: unknown,
   { headers = {}, model, stream, rootMembers, values = countWrittenValues(bytes) }: RequestFacts = {},
 ): ChatRequest {
-  // Before the validator, which removes members that are null.
-  const mayHaveLimit = mayWriteLimit(dialect, value, rootMembers);
   const given = dialect.normalize?.(value as UntrustedObject) ?? (value as UntrustedObject);
   const numbers = findNumbersAsText(dialect, given);
   const body = numbers.length === 0 ? given : withNumbers(dialect, given, numbers);
@@ -106,7 +101,6 @@ export function parseChatRequest(
     model: model ?? String(body.model),
     stream: stream ?? body.stream === true,
     wantsUsage: asksForUsage(body) || asObject(body.usage)?.include === true,
-    mayHaveLimit,
     choiceCount,
     requestedLimit,
     thinkingBudget: findThinkingBudget(dialect, body),
@@ -115,12 +109,6 @@ export function parseChatRequest(
     forwardedHeaders: pickHeaders(dialect.forwardedHeaders, headers),
     governedOptions,
   };
-}
-
-/** Certain only where the parsed value has all members as written, none of them repeated. */
-function mayWriteLimit({ maxTokensKeys }: Dialect, value: unknown, rootMembers: number | undefined): boolean {
-  const members = asObject(value) ?? {};
-  return Object.keys(members).length !== rootMembers || maxTokensKeys.some((key) => Object.hasOwn(members, key));
 }
 
 const NUMERIC_TEXT = /^(?:-1|\d{1,8})$/;
@@ -174,10 +162,10 @@ function pickHeaders(
 }
 
 /** Members that decide the price. */
-const decisiveMembers = memoizeByObject(({ limitContainer, maxTokensKeys, promptKey }: Dialect): readonly string[] => {
+function decisiveMembers({ limitContainer, maxTokensKeys, promptKey }: Dialect): readonly string[] {
   const limits = limitContainer === undefined ? maxTokensKeys : [limitContainer];
   return [promptKey, 'model', 'tools', 'stream', ...limits, 'n', 'size', 'quality', 'background'];
-});
+}
 
 /**
  * Refuses ambiguous spellings of members that decide the price, because every
@@ -246,8 +234,6 @@ const limitsOf = (body: UntrustedObject, container: string): UntrustedObject =>
 
 /** Names of a budget of reasoning tokens in all dialects, reduced to their letters. */
 const BUDGET_NAMES: ReadonlySet<string> = new Set(['thinkingbudget', 'budgettokens', 'reasoningbudget']);
-/** Spellings with more words are longer than the letters, so shorter names need not be reduced. */
-const MIN_BUDGET_NAME_LENGTH = 12;
 /** Depth of nested objects in which options are searched. */
 const OPTION_DEPTH = 3;
 
@@ -261,8 +247,7 @@ function findThinkingBudget({ promptKey }: Dialect, body: UntrustedObject): numb
     for (const key of Object.keys(members)) {
       const value = members[key];
       if (typeof value === 'number' || typeof value === 'string') {
-        if (key.length >= MIN_BUDGET_NAME_LENGTH && BUDGET_NAMES.has(lettersOf(key)))
-          largest = Math.max(largest, toCount(value));
+        if (BUDGET_NAMES.has(lettersOf(key))) largest = Math.max(largest, toCount(value));
       } else if (depth < OPTION_DEPTH && key !== promptKey && !Array.isArray(value)) {
         const inner = asObject(value);
         if (inner !== undefined) visit(inner, depth + 1);
@@ -332,12 +317,11 @@ export function toUpstreamBody(request: ChatRequest, { model, limit, droppedTool
 /** Sets a limit and removes the members that set no limit; all other members keep their bytes. */
 function setLimit(
   bytes: Buffer,
-  { dialect: { limitContainer, maxTokensKeys }, mayHaveLimit }: ChatRequest,
+  { dialect: { limitContainer, maxTokensKeys } }: ChatRequest,
   { key, tokens }: OutputLimit,
 ): Buffer {
   const value = String(tokens);
   if (limitContainer === undefined) {
-    if (!mayHaveLimit) return insertProperty(bytes, key, value);
     // Such as `max_tokens: -1`, which only some upstreams accept as no limit.
     const others = maxTokensKeys.filter((other) => other !== key);
     return setProperty(others.reduce(removeProperty, bytes), key, value);
