@@ -9,7 +9,7 @@ import type { Database } from '../platform/db/database.ts';
 import type { PubSub } from '../platform/db/pub-sub.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import type { Tables } from '../tables.ts';
-import { AccountMap, type ChannelAccount } from '../upstreams/upstream.ts';
+import { accountKey, type ChannelAccount } from '../upstreams/upstream.ts';
 import type { CallOutcome, CatalogChannel } from './directory.ts';
 
 /** Weight of an outcome kind. Kinds without a row say nothing about the channel, such as the caller's own errors. */
@@ -111,6 +111,31 @@ interface AccountCircuits {
   readonly evidence: Map<string, SingleCallerFailureDetector>;
   /** Whether the latest call that says something about the account itself succeeded. */
   newestSucceeded: boolean | undefined;
+}
+
+/** Values by account. */
+class AccountMap<V> {
+  readonly #entries = new Map<string, readonly [ChannelAccount, V]>();
+
+  get({ id, credentialId }: ChannelAccount): V | undefined {
+    return this.#entries.get(accountKey(id, credentialId))?.[1];
+  }
+
+  /** Returns the value, creating it if there is none. */
+  getOrMake({ id, credentialId }: ChannelAccount, make: () => V): V {
+    const key = accountKey(id, credentialId);
+    return getOrCreateEntry(this.#entries, key, () => [{ id, credentialId }, make()] as const)[1];
+  }
+
+  /** Drops the values of all credentials of a channel. */
+  deleteChannel(channelId: number): void {
+    for (const [{ id, credentialId }] of this.entries(channelId)) this.#entries.delete(accountKey(id, credentialId));
+  }
+
+  /** Accounts of one channel, or of all. */
+  entries(channelId?: number): readonly (readonly [ChannelAccount, V])[] {
+    return [...this.#entries.values()].filter(([{ id }]) => channelId === undefined || channelId === id);
+  }
 }
 
 /**

@@ -7,10 +7,11 @@ import { defined } from '../../contract/objects.ts';
 import type { Price } from '../../contract/pricing.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
+import { KeyedCounter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/sql.ts';
 import type { Tables } from '../tables.ts';
-import { AccountMap, accountKey, type ChannelAccount, type ErrorReason } from '../upstreams/upstream.ts';
+import { accountKey, type ChannelAccount, type ErrorReason } from '../upstreams/upstream.ts';
 import type { ChannelVendor } from './tables.ts';
 
 /**
@@ -180,16 +181,14 @@ type Loaded = ChannelAccount & Weighted;
  * each process observes the limit, all of them together do.
  */
 export class ChannelLoad {
-  readonly #calls = new AccountMap<number>();
+  readonly #calls = new KeyedCounter<string>();
 
-  began(account: ChannelAccount): void {
-    this.#calls.set(account, this.#callsOn(account) + 1);
+  began({ id, credentialId }: ChannelAccount): void {
+    this.#calls.add(accountKey(id, credentialId), 1);
   }
 
-  ended(account: ChannelAccount): void {
-    const calls = this.#callsOn(account) - 1;
-    if (calls > 0) this.#calls.set(account, calls);
-    else this.#calls.delete(account);
+  ended({ id, credentialId }: ChannelAccount): void {
+    this.#calls.add(accountKey(id, credentialId), -1);
   }
 
   /**
@@ -217,8 +216,8 @@ export class ChannelLoad {
     return this.#callsOn(account) >= Math.max(MIN_BOUND, Math.ceil(BOUND * share));
   }
 
-  #callsOn(account: ChannelAccount): number {
-    return this.#calls.get(account) ?? 0;
+  #callsOn({ id, credentialId }: ChannelAccount): number {
+    return this.#calls.of(accountKey(id, credentialId));
   }
 }
 

@@ -54,8 +54,7 @@ export class ClientResponse {
     this.#idHeader = idHeader;
     this.id = id;
     this.ref = `req_${request.headers['x-request-id'] === id ? `${id}.${tools.newRequestId()}` : id}`;
-    // Emitted once; `once` would allocate two objects.
-    response.on('close', () => {
+    response.once('close', () => {
       this.#closed = true;
       this.#socket?.off('drain', this.#onDrain);
       if (!response.writableFinished) this.#listener?.disconnected();

@@ -105,7 +105,6 @@ export class Relay {
     const outputTokens = reservedOutputTokens(request, model.target, candidates);
     const admission = caller.limits && (await this.#admit({ ...caller, limits: caller.limits }, request, outputTokens));
     if (admission !== undefined) clientResponse.setHeaders(admission.headers);
-    // Members are listed because V8 copies a spread after other members through its slow runtime path.
     const charge = new CallCharge({
       batcher,
       request,

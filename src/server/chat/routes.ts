@@ -63,9 +63,6 @@ interface ModelCallInput {
 
 const PLAIN_CALLS: readonly FastPathCall[] = ROUTES.map(([endpoint, dialect]) => ({ endpoint, dialect }));
 
-/**
- * Compared one by one: looking up a text that was just received in a map would require hashing and interning it first.
- */
 const findPlainCall = (url: string): FastPathCall | undefined =>
   PLAIN_CALLS.find(({ endpoint }) => endpoint.path === url) ?? parsePlainGeminiCall(url);
 
@@ -86,33 +83,36 @@ export function addChatRoutes(
   { relay, counter, authenticator, claudeCodeUsage }: ChatRouteDependencies,
 ): void {
   const { routes, fastPathTools, bodyReader } = http;
-  const answer = async (
+  const serveOverFastify = async (
     { body, request, reply }: ModelCallInput,
     caller: ModelCaller,
     dialect: Dialect,
     successHeaders?: Readonly<Record<string, string>>,
   ): Promise<FastifyReply> => {
-    const ask = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, { headers: request.headers });
+    const call = parseChatRequest(dialect, request.takeRawBody() ?? Buffer.alloc(0), body, {
+      headers: request.headers,
+    });
     const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools, dialect.idHeader);
     if (successHeaders !== undefined) client.setSuccessHeaders(successHeaders);
     reply.hijack();
-    await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, dialect));
+    await relay.serve(caller, call, client).catch((error: unknown) => client.fail(error, dialect));
     return reply;
   };
-  for (const [line, dialect] of ROUTES) routes.add(line, (input) => answer(input, input.caller, dialect));
-  for (const [line, dialect] of OWN_ROUTES)
-    routes.add(line, (input) => answer(input, toModelCaller(input.caller), dialect));
+  for (const [endpoint, dialect] of ROUTES)
+    routes.add(endpoint, (input) => serveOverFastify(input, input.caller, dialect));
+  for (const [endpoint, dialect] of OWN_ROUTES)
+    routes.add(endpoint, (input) => serveOverFastify(input, toModelCaller(input.caller), dialect));
   // Not on the fast path: the program adds a query to every request.
   routes.add(claudeCodeMessages, async (input) =>
-    answer(input, input.caller, ANTHROPIC_MESSAGES_DIALECT, await claudeCodeUsage.headers(input.caller)),
+    serveOverFastify(input, input.caller, ANTHROPIC_MESSAGES_DIALECT, await claudeCodeUsage.headers(input.caller)),
   );
 
-  for (const line of [chatEndpoints.countMessageTokens, claudeCodeCountTokens]) {
-    routes.add(line, async ({ body, caller, request, reply }) => {
-      const ask = parseChatRequest(ANTHROPIC_MESSAGES_DIALECT, request.takeRawBody() ?? Buffer.alloc(0), body, {
+  for (const endpoint of [chatEndpoints.countMessageTokens, claudeCodeCountTokens]) {
+    routes.add(endpoint, async ({ body, caller, request, reply }) => {
+      const call = parseChatRequest(ANTHROPIC_MESSAGES_DIALECT, request.takeRawBody() ?? Buffer.alloc(0), body, {
         headers: request.headers,
       });
-      const { tokens, source } = await counter.count(caller, ask);
+      const { tokens, source } = await counter.count(caller, call);
       reply.header(COUNT_SOURCE_HEADER, source);
       return { input_tokens: tokens };
     });
@@ -172,20 +172,20 @@ function addGeminiRoutes(
   { routes, fastPathTools }: Pick<HttpServer, 'routes' | 'fastPathTools'>,
   { relay, counter }: { readonly relay: Relay; readonly counter: TokenCounter },
 ): void {
-  for (const line of [chatEndpoints.geminiModelCall, chatEndpoints.geminiModelCallV1]) {
-    routes.add(line, async ({ body, params, query, caller, request, reply }) => {
+  for (const endpoint of [chatEndpoints.geminiModelCall, chatEndpoints.geminiModelCallV1]) {
+    routes.add(endpoint, async ({ body, params, query, caller, request, reply }) => {
       const { model, method } = splitGeminiCall(params.model);
       const stream = method === 'streamGenerateContent';
       if (stream && query.alt !== 'sse') throw invalidRequest('Streams are sent as events: alt must be sse.', 'alt');
       const bytes = request.takeRawBody() ?? Buffer.alloc(0);
-      const ask = parseChatRequest(GEMINI_DIALECT, bytes, body, { headers: request.headers, model, stream });
+      const call = parseChatRequest(GEMINI_DIALECT, bytes, body, { headers: request.headers, model, stream });
       if (method === 'countTokens') {
-        const { tokens, source } = await counter.count(caller, ask);
+        const { tokens, source } = await counter.count(caller, call);
         return reply.header(COUNT_SOURCE_HEADER, source).send({ totalTokens: tokens });
       }
       const client = new ClientResponse(reply.request.raw, reply.raw, request.id, fastPathTools);
       reply.hijack();
-      await relay.serve(caller, ask, client).catch((error: unknown) => client.fail(error, GEMINI_DIALECT));
+      await relay.serve(caller, call, client).catch((error: unknown) => client.fail(error, GEMINI_DIALECT));
       return reply;
     });
   }

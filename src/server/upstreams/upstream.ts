@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ChatVendor } from '../../contract/channels.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import type { FailureCause } from '../../contract/task-states.ts';
-import { getOrCreateEntry, memoizeByObject } from '../platform/cache.ts';
+import { memoizeByObject } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import {
   type BufferedResponse,
@@ -372,51 +372,6 @@ function spell(secret: string): string[] {
 /** Digits match only as a whole, and never as a JSON number, which masking would make invalid. */
 const toPattern = (spelling: string): string =>
   /^\d+$/.test(spelling) ? `(?<![\\d.]|"\\s*:\\s*)${spelling}(?![\\d.])` : RegExp.escape(spelling);
-
-/**
- * Values by account. The ids of channel and credential are looked up one after the other: every call does so several
- * times, and a combined key would have to be built and hashed each time.
- */
-export class AccountMap<V> {
-  readonly #byChannel = new Map<number, Map<number, V>>();
-
-  get({ id, credentialId }: ChannelAccount): V | undefined {
-    return this.#byChannel.get(id)?.get(credentialId);
-  }
-
-  set({ id, credentialId }: ChannelAccount, value: V): void {
-    this.#credentialsOf(id).set(credentialId, value);
-  }
-
-  /** Returns the value, creating it if there is none. */
-  getOrMake({ id, credentialId }: ChannelAccount, make: () => V): V {
-    return getOrCreateEntry(this.#credentialsOf(id), credentialId, make);
-  }
-
-  delete({ id, credentialId }: ChannelAccount): void {
-    const byCredential = this.#byChannel.get(id);
-    byCredential?.delete(credentialId);
-    if (byCredential?.size === 0) this.#byChannel.delete(id);
-  }
-
-  /** Drops the values of all credentials of a channel. */
-  deleteChannel(id: number): void {
-    this.#byChannel.delete(id);
-  }
-
-  /** Accounts of one channel, or of all. */
-  *entries(channelId?: number): Generator<readonly [ChannelAccount, V]> {
-    for (const [id, byCredential] of this.#byChannel)
-      if (channelId === undefined || channelId === id)
-        for (const [credentialId, value] of byCredential) yield [{ id, credentialId }, value];
-  }
-
-  #credentialsOf(id: number): Map<number, V> {
-    return getOrCreateEntry(this.#byChannel, id, newMap<V>);
-  }
-}
-
-const newMap = <V>(): Map<number, V> => new Map();
 
 /** An account of a vendor: a channel and one of its credentials. It has its own quota, key and rate limits. */
 export interface ChannelAccount {
