@@ -29,10 +29,28 @@ export const authorizePage = endpoint({
   }),
 });
 
-/** The pages where the user confirms the device, without and with the code (RFC 8628 section 3.2). */
-export function toVerificationLinks(baseUrl: string, userCode: string) {
-  const verification_uri = `${baseUrl}${authorizePage.path}`;
-  return { verification_uri, verification_uri_complete: `${verification_uri}?code=${userCode}` };
+/** The codes of a device, as the service issues them. */
+interface IssuedCode {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly expiresInSeconds: number;
+  readonly intervalSeconds: number;
+}
+
+/** The device authorization response (RFC 8628 section 3.2). */
+export function toDeviceAuthorization(
+  { deviceCode, userCode, expiresInSeconds, intervalSeconds }: IssuedCode,
+  baseUrl: string,
+) {
+  const verificationUri = `${baseUrl}${authorizePage.path}`;
+  return {
+    device_code: deviceCode,
+    user_code: userCode,
+    verification_uri: verificationUri,
+    verification_uri_complete: `${verificationUri}?code=${userCode}`,
+    expires_in: expiresInSeconds,
+    interval: intervalSeconds,
+  };
 }
 
 export const authorizeLogin = endpoint({

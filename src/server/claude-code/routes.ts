@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import * as endpoints from '../../contract/claude-code.ts';
-import { toVerificationLinks } from '../../contract/device-pages.ts';
+import { toDeviceAuthorization } from '../../contract/device-pages.ts';
 import { defined } from '../../contract/objects.ts';
 import { done, list, ok, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
@@ -71,13 +71,7 @@ function addSignInRoutes(routes: RouteRegistry, { deviceAuth, emails, baseUrl }:
       address: request.clientIp,
       terms: TERMS,
     });
-    return {
-      device_code: issued.deviceCode,
-      user_code: issued.userCode,
-      ...toVerificationLinks(baseUrl, issued.userCode),
-      expires_in: issued.expiresInSeconds,
-      interval: issued.intervalSeconds,
-    };
+    return toDeviceAuthorization(issued, baseUrl);
   });
 
   routes.add(endpoints.claudeCodeToken, async ({ body, request }) => {

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type AmountUnit, amountUnitName, SPEND_PERIODS } from '../../contract/amounts.ts';
-import { toVerificationLinks } from '../../contract/device-pages.ts';
+import { toDeviceAuthorization } from '../../contract/device-pages.ts';
 import type { ErrorCode } from '../../contract/error-codes.ts';
 import { formatMessage, LOCALES } from '../../contract/messages/format-message.ts';
 import type { Audience } from '../../contract/oauth.ts';
@@ -84,13 +84,7 @@ export function addOauthRoutes(routes: RouteRegistry, { deviceAuth, baseUrl, sit
       userAgent: request.headers['user-agent'] ?? '',
       address: request.clientIp,
     });
-    return {
-      device_code: issued.deviceCode,
-      user_code: issued.userCode,
-      ...toVerificationLinks(baseUrl, issued.userCode),
-      expires_in: issued.expiresInSeconds,
-      interval: issued.intervalSeconds,
-    };
+    return toDeviceAuthorization(issued, baseUrl);
   });
 
   const onPending: OnPendingPoll = (code, now) => codes.pacePoll(code, now);

@@ -1,7 +1,7 @@
 import { toSpendLimitState } from '../../contract/account-fields.ts';
 import * as endpoints from '../../contract/device-auth.ts';
 import * as deviceClientEndpoints from '../../contract/device-clients.ts';
-import { toVerificationLinks } from '../../contract/device-pages.ts';
+import { toDeviceAuthorization } from '../../contract/device-pages.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
 import type { OauthScope } from '../../contract/oauth.ts';
 import { defined } from '../../contract/objects.ts';
@@ -98,14 +98,7 @@ function addCodeRoutes(
       userAgent: request.headers['user-agent'] ?? '',
       address: request.clientIp,
     });
-    const data = {
-      device_code: issued.deviceCode,
-      user_code: issued.userCode,
-      ...toVerificationLinks(baseUrl, issued.userCode),
-      expires_in: issued.expiresInSeconds,
-      interval: issued.intervalSeconds,
-    };
-    return { success: true as const, data };
+    return { success: true as const, data: toDeviceAuthorization(issued, baseUrl) };
   });
 
   routes.add(endpoints.deviceLogin, async ({ body, request, reply }) => {

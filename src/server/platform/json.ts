@@ -59,12 +59,13 @@ export function parseJson(source: string | Buffer, { longIntegersAsText = false 
   return value;
 }
 
-/** Parses JSON; undefined for text that is not JSON, or is nested too deeply. */
-export function tryParse(text: string): unknown {
+/** Like `parseJson`; undefined for a document it rejects. */
+export function tryParse(source: string | Buffer, options?: JsonOptions): unknown {
   try {
-    return parseJson(text);
-  } catch {
-    return undefined;
+    return parseJson(source, options);
+  } catch (error) {
+    if (error instanceof JsonRejectedError) return undefined;
+    throw error;
   }
 }
 

@@ -5,6 +5,7 @@ import { ACCENT_NAMES } from '../../design/accent-colors.ts';
 import { createClientIpResolver, createIpCheck } from './client-ip.ts';
 import { isTimeZone } from './clock.ts';
 import { parsePostgresUrl } from './db/postgres.ts';
+import { tryParse } from './json.ts';
 import {
   ConfigError,
   flag,
@@ -49,7 +50,7 @@ const identityProviders = (about: SettingDescription): Setting<readonly Identity
   read(text, name) {
     const problem = (why: string): ConfigError => new ConfigError(name, why);
     if (text === undefined) return [];
-    const given = parseJson(text);
+    const given = tryParse(text);
     if (!Array.isArray(given)) throw problem('must be a JSON list of identity providers');
     if (given.length > MAX_PROVIDERS) throw problem(`may name ${MAX_PROVIDERS} identity providers`);
     const providers = given.map((each, index) => {
@@ -73,7 +74,7 @@ const withoutSecret = ({ client_secret: _, ...rest }: IdentityProvider) => rest;
  * another host than the one it was entered for.
  */
 function restoreSecrets(text: string, stored: readonly IdentityProvider[]): string {
-  const given = parseJson(text);
+  const given = tryParse(text);
   if (!Array.isArray(given)) return text;
   return JSON.stringify(given.map((each) => restoreSecret(each, stored)));
 }
@@ -103,14 +104,6 @@ function problemOf(provider: unknown): string | undefined {
   if (url.hostname === new URL(GITHUB_ISSUER).hostname && issuer !== GITHUB_ISSUER)
     return `issuer must be ${GITHUB_ISSUER} for GitHub`;
   return undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** @throws TypeError naming the entry that is neither an origin nor `*` */

@@ -9,7 +9,7 @@ import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { Semaphore, SingleFlight } from '../platform/concurrency.ts';
 import { announcedLength } from '../platform/http/body.ts';
-import { JsonRejectedError, parseJson } from '../platform/json.ts';
+import { tryParse } from '../platform/json.ts';
 import type { Log } from '../platform/log.ts';
 import { beginsLikeVideo, isSingleRange, toRangeResponse } from '../platform/media.ts';
 import { readLocation } from '../platform/outbound/client.ts';
@@ -198,18 +198,9 @@ async function addressNamedIn(
     if (bytes > MAX_JSON_BYTES) break;
     chunks.push(chunk);
   }
-  const address = bytes > MAX_JSON_BYTES ? undefined : addressIn(readJson(Buffer.concat(chunks)));
+  const address = bytes > MAX_JSON_BYTES ? undefined : addressIn(tryParse(Buffer.concat(chunks)));
   if (address === undefined) throw new PollFailed('the upstream answered with JSON that names no video');
   return address;
-}
-
-function readJson(bytes: Buffer): unknown {
-  try {
-    return parseJson(bytes);
-  } catch (error) {
-    if (error instanceof JsonRejectedError) return undefined;
-    throw error;
-  }
 }
 
 const isGone = (status: number): boolean => status === 401 || status === 403 || status === 404 || status === 410;

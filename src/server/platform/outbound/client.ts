@@ -6,7 +6,7 @@ import { type BrotliOptions, brotliDecompress, gunzip, inflate, type ZlibOptions
 import { LRUCache } from 'lru-cache';
 import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Semaphore } from '../concurrency.ts';
-import { JsonRejectedError, parseJson } from '../json.ts';
+import { tryParse } from '../json.ts';
 import {
   BlockedIpError,
   failOnReset,
@@ -292,7 +292,7 @@ export function bufferingHandler(
   let size = 0;
   const settle = (bytes: Buffer, whole: boolean): void => {
     const text = bytes.toString('utf8');
-    resolve({ status, headers, text, json: whole ? readJson(text) : undefined });
+    resolve({ status, headers, text, json: whole ? tryParse(text, { longIntegersAsText: true }) : undefined });
   };
   return {
     head(gotStatus, gotHeaders) {
@@ -330,15 +330,6 @@ async function decode(bytes: Buffer, coding: string, maxBytes: number): Promise<
     return await decoder(bytes, { maxOutputLength: maxBytes });
   } catch (cause) {
     throw new OutboundError('body', 'the answer could not be decoded within its bound', { cause });
-  }
-}
-
-function readJson(text: string): unknown {
-  try {
-    return parseJson(text, { longIntegersAsText: true });
-  } catch (error) {
-    if (error instanceof JsonRejectedError) return undefined;
-    throw error;
   }
 }
 
