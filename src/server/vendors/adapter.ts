@@ -4,7 +4,7 @@ import type { InputRole, InputType, VideoOperation } from '../../contract/input-
 import type { VendorId } from '../../contract/model-kinds.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
-import { Base64Text, LONG_TEXT_LENGTH } from '../platform/base64.ts';
+import { Base64Text, LONG_TEXT_LENGTH, stripDataUrlPrefix } from '../platform/base64.ts';
 import { type AdapterContext, UnsupportedRequestError, type VendorError } from '../upstreams/upstream.ts';
 
 /** A secret string. `writeOnly` makes forms mask the input. */
@@ -526,6 +526,8 @@ export type MediaText = string | Base64Text;
 export const isSameMedia = (one: MediaText, other: MediaText): boolean =>
   one.length === other.length &&
   (one instanceof Base64Text && other instanceof Base64Text ? one.equals(other) : String(one) === String(other));
+
+export { stripDataUrlPrefix };
 
 const encode = (bytes: Buffer, prefix = ''): MediaText =>
   bytes.length < LONG_TEXT_LENGTH ? prefix + bytes.toString('base64') : new Base64Text(bytes, prefix);

@@ -16,7 +16,6 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Tables } from '../tables.ts';
 import { PollFailed, toAccountIds, type VendorError } from '../upstreams/upstream.ts';
 import type { QueryOutcome } from '../vendors/adapter.ts';
-import { isSuccessWord } from '../vendors/untrusted-json.ts';
 import type { TaskCompletion } from './task-completion.ts';
 import type { TaskQueue } from './task-queue.ts';
 import {
@@ -377,7 +376,7 @@ export class RefreshingTaskReader {
 function endedAtSubmit({ status, data }: Task): boolean {
   if (status !== 'SUBMITTED') return false;
   const response: unknown = JSON.parse(data);
-  return isObject(response) && isSuccessWord(response.status);
+  return isObject(response) && /^(completed?|succe(ss|eded|ed)|finished|done)$/i.test(String(response.status));
 }
 
 interface ResultCheckDependencies {

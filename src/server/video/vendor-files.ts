@@ -8,7 +8,6 @@ import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
 import { Semaphore, SingleFlight } from '../platform/concurrency.ts';
-import { announcedLength } from '../platform/http/body.ts';
 import { tryParse } from '../platform/json.ts';
 import type { Log } from '../platform/log.ts';
 import { beginsLikeVideo, isSingleRange, toRangeResponse } from '../platform/media.ts';
@@ -450,7 +449,8 @@ export function createVideoCopySources({ store, vendors, vendorFiles }: VideoSou
         body.destroy();
         throw new AppError('content_unavailable', { log: { upstreamStatus: status } });
       }
-      return { body, bytes: announcedLength({ headers }) };
+      const length = headers['content-length'];
+      return { body, bytes: length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined };
     },
     async openCover(taskId, signal) {
       const task = await findFinished(taskId);

@@ -3,7 +3,6 @@ import { Type } from 'typebox';
 import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
-import { stripDataUrlPrefix } from '../../platform/base64.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import {
   type AdapterContext,
@@ -22,6 +21,7 @@ import {
   type MediaInput,
   type QueryOutcome,
   type RequestJson,
+  stripDataUrlPrefix,
   toUrlOrBase64,
   type VendorAdapter,
   type VideoRequest,

@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import type { InputRole } from '../../../contract/input-roles.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
-import { stripDataUrlPrefix } from '../../platform/base64.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, PollFailed, type VendorError } from '../../upstreams/upstream.ts';
 import {
@@ -13,6 +12,7 @@ import {
   type QueryOutcome,
   type RequestInput,
   type SubmitOutcome,
+  stripDataUrlPrefix,
   toBase64,
   type VideoRequest,
 } from '../adapter.ts';
