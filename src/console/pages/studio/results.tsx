@@ -127,9 +127,6 @@ function useFreshBalance(videos: readonly Video[] | undefined): void {
   }, [running, queries]);
 }
 
-/** Rows rendered with the page; the others follow after the first paint. */
-const FIRST_ROWS = 1;
-
 interface ResultStackProps {
   readonly groups: readonly VideoGroup[];
   readonly actions: RemixActions;
@@ -139,7 +136,8 @@ interface ResultStackProps {
 /** Earlier results with their prompts, newest first; the arrow keys move between the videos. */
 function ResultStack({ groups, actions, onOpen }: ResultStackProps) {
   const { t } = useTranslation('studio');
-  const count = useDeferredValue(Number.POSITIVE_INFINITY, FIRST_ROWS);
+  // The rows follow after the first paint.
+  const hasRows = useDeferredValue(true, false);
   if (groups.length === 0) return null;
   const move = (event: KeyboardEvent<HTMLElement>): void => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -159,9 +157,9 @@ function ResultStack({ groups, actions, onOpen }: ResultStackProps) {
       </Group>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the keys move between the buttons inside */}
       <div className="result-stack" onKeyDown={move}>
-        {groups.slice(0, count).map((group) => (
-          <ResultRow key={group[0]?.task_id} group={group} actions={actions} onOpen={onOpen} />
-        ))}
+        {hasRows
+          ? groups.map((group) => <ResultRow key={group[0]?.task_id} group={group} actions={actions} onOpen={onOpen} />)
+          : null}
       </div>
     </section>
   );
