@@ -14,21 +14,17 @@ import type { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import type { Json, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import { type InputResolver, NO_INPUTS, type ResolvedInputs } from './input-resolver.ts';
 import {
-  arrangeMedia,
   assertInputsFit,
-  findMedia,
   type GivenInput,
-  type GivenMedia,
   type InputSource,
   isInputPart,
   kindsOfImages,
-  type MediaUse,
-  normalizeDataUrls,
   parseInputs,
   parseOperation,
   sortInputs,
   spellNames,
 } from './request-inputs.ts';
+import { arrangeMedia, findMedia, type GivenMedia, type MediaUse, normalizeDataUrls } from './request-media.ts';
 import type { ModelChoice } from './video-models.ts';
 
 /** The body of a generation request in the unified or OpenAI's format, with unknown members. */

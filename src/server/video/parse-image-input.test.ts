@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isAppError } from '../platform/app-error.ts';
 import { MAX_IMAGE_BYTES } from '../platform/base64.ts';
-import { fromUpload, parseMedia } from './request-inputs.ts';
+import { fromUpload, parseMedia } from './request-media.ts';
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(64)]);
 const base64 = (text: string) => Buffer.from(text.padEnd(90)).toString('base64');

@@ -4,7 +4,7 @@ import { isAppError } from '../platform/app-error.ts';
 import { NO_IMAGES } from '../platform/json.ts';
 import type { ModelCapability } from '../vendors/adapter.ts';
 import { parseGenerationRequest } from './generation-request.ts';
-import { arrangeMedia, type MediaUse } from './request-inputs.ts';
+import { arrangeMedia, type MediaUse } from './request-media.ts';
 
 type Roles = ModelCapability['images']['roles'];
 const FRAMES: Roles = ['first_frame', 'last_frame'];

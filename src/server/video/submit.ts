@@ -44,7 +44,7 @@ import {
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
 import { type Lane, toHeldRequest } from './queue-store.ts';
-import { type MediaUse, withImages } from './request-inputs.ts';
+import { type MediaUse, withImages } from './request-media.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { OnFaultPoint } from './task-completion.ts';
 import { channelsKey, laneOf, servingChannels, type TaskQueue } from './task-queue.ts';
