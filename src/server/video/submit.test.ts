@@ -3,7 +3,8 @@ import { it } from 'node:test';
 import { Type } from 'typebox';
 import { NO_IMAGES } from '../platform/json.ts';
 import { parseGenerationRequest } from './generation-request.ts';
-import { droppedPaths, submitForAccount, toDroppedHeader } from './submit.ts';
+import { droppedPaths, toDroppedHeader } from './request-arguments.ts';
+import { submitForAccount } from './submit.ts';
 
 const metadata = Type.Object({
   seed: Type.Optional(Type.Integer()),
