@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { NEVER, setJobDue } from '../requests/set-job-due.ts';
+import { inAnHour, setJobDue } from '../requests/set-job-due.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
@@ -20,7 +20,7 @@ describe('reconciliation in Chromium', { skip: chromiumPath === undefined && !pr
   before(async () => {
     fixture = await openBrowserFixture();
     const { app, root } = fixture.running;
-    await setJobDue(app.database.kysely, 'reconciliation', NEVER);
+    await setJobDue(app.database.kysely, 'reconciliation', inAnHour());
     await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: 'start' });
     channels = await root.ok<Channel[]>('GET', '/api/admin/channels');
   });

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Reelgate } from '../../src/sdk/index.ts';
 import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
-import { NEVER, setJobDue } from '../requests/set-job-due.ts';
+import { inAnHour, setJobDue } from '../requests/set-job-due.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 /** Credits of one five-second video by viduq1 (platform.vidu.com, "Pricing"). */
@@ -22,7 +22,7 @@ describe('reconciliation in the client library and the command line', () => {
   let locked: number;
   before(async () => {
     service = await startSandboxService(`sqlite:${join(folder, 'reelgate.db')}`);
-    await setJobDue(service.app.database.kysely, 'reconciliation', NEVER);
+    await setJobDue(service.app.database.kysely, 'reconciliation', inAnHour());
     vidu = await service.addChannel('vidu', ['viduq2']);
     sora = await service.addChannel('sora', ['sora-2']);
     locked = await service.operator.addChannel({

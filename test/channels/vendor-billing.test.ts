@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/server/platform/db/open-database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
-import { NEVER, setJobDue } from '../requests/set-job-due.ts';
+import { inAnHour, setJobDue } from '../requests/set-job-due.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 const TOKEN = 'metrics-token-0123456789';
@@ -27,7 +27,7 @@ forEachDatabase((_name, _open, freshUrl) => {
   before(async () => {
     const url = await freshUrl();
     service = await startSandboxService(url, { env: { METRICS_TOKEN: TOKEN } });
-    await setJobDue(service.app.database.kysely, 'reconciliation', NEVER);
+    await setJobDue(service.app.database.kysely, 'reconciliation', inAnHour());
     database = openDatabase<Tables>(url);
     channels.kling = await service.addChannel('kling', ['kling-v2-6']);
     channels.vidu = await service.addChannel('vidu', ['viduq2']);
@@ -112,7 +112,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const { total = 0 } = await listed();
     await setJobDue(service.app.database.kysely, 'reconciliation', 0);
     await service.app.runDueJobs();
-    await setJobDue(service.app.database.kysely, 'reconciliation', NEVER);
+    await setJobDue(service.app.database.kysely, 'reconciliation', inAnHour());
     assert.equal((await listed()).total, total + 2);
     const ofKling = await listed(`?channel_id=${channels.kling}`);
     assert.ok(ofKling.data.length > 0 && ofKling.data.every(({ channel_id }) => channel_id === channels.kling));

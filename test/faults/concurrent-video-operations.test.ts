@@ -90,7 +90,7 @@ describe('concurrent operations on the same tasks', () => {
             // Every third task is deleted as soon as possible.
             ids.indexOf(id) % 3 === 0 ? either().request('DELETE', `/v1/videos/${id}`) : undefined,
           ]);
-          assert.ok(video.status === 200 || video.status === 400, String(video.status));
+          assert.ok(video.status === 200 || video.status === 400, `${video.status} ${JSON.stringify(video.body)}`);
           if (gone?.status === 200) deleted.set(id, (deleted.get(id) ?? 0) + 1);
           await pause(5);
         }
