@@ -114,11 +114,10 @@ forEachDatabase((name, open) => {
     );
   });
 
-  const noMariadb =
-    name !== 'postgres' || (!hasMariadb() && !process.env.CI)
-      ? 'MariaDB is not installed, or read in the other suite'
-      : false;
-  it('tells names apart that MariaDB takes for equal', { skip: noMariadb }, async () => {
+  const noMariadb = !hasMariadb() && !process.env.CI ? 'MariaDB is not installed' : false;
+  // Its server takes seconds to start, and what it sends does not depend on the target.
+  const onMariadb = name === 'postgres' ? it : () => {};
+  onMariadb('tells names apart that MariaDB takes for equal', { skip: noMariadb }, async () => {
     const imported = await importOf(
       async ({ run }) => {
         await run('update options set value = \'{"VIP":0.5,"vip":0.8}\' where `key` = \'GroupRatio\'');
