@@ -363,7 +363,11 @@ export class RefreshingTaskReader {
     if (last !== undefined && now - last.startedAt < MIN_REFRESH_INTERVAL_MS) return last.done;
     const done = poller
       .poll(task, stopping)
-      .then(() => (isPolledByReads ? store.defer(task.seq, now + UNREAD_POLL_INTERVAL_MS) : undefined));
+      .then(() => (isPolledByReads ? store.defer(task.seq, now + UNREAD_POLL_INTERVAL_MS) : undefined))
+      // As when another process holds the row for long: the reader gets the stored state.
+      .catch((error: unknown) => {
+        if (!(error instanceof DatabaseUnavailableError)) throw error;
+      });
     this.#refreshes.set(task.id, { startedAt: now, done });
     return done;
   }
