@@ -19,6 +19,7 @@ import {
   type DailyUsage,
   dayOf,
   type Grant,
+  groupAlike,
   groupBy,
   type Ledger,
   type LedgerStore,
@@ -340,7 +341,7 @@ class Charger {
     reservations: readonly Reservation[],
   ): Promise<FundedReservation[]> {
     const funding = new Map<Reservation, PlanFunding>();
-    const groups = groupBy(reservations, ({ userId, model }) => `${userId} ${model}`);
+    const groups = groupAlike(reservations, (a, b) => a.userId === b.userId && a.model === b.model);
     const terms = await this.#findTerms(trx, groups);
     const steps = [
       ...this.#returnSteps(trx, closed),
@@ -366,18 +367,21 @@ class Charger {
 
   #returnSteps(trx: Trx, closed: readonly OpenSettlement[]): AllowanceStep[] {
     const owed = closed.filter(({ planBack, reservation }) => planBack > 0 && reservation.plan_slot !== null);
-    return groupBy(owed, ({ reservation }) => reservation.plan_slot).map((same) => {
-      const { user_id: userId, plan_slot } = same[0].reservation;
-      const run = async (): Promise<void> => {
-        const owing = sumOf(same, ({ planBack }) => planBack);
-        let back = await this.#dependencies.allowances.giveBack(trx, plan_slot ?? '', owing);
-        for (const each of same) {
-          each.planLapsed = Math.max(0, each.planBack - back);
-          back -= each.planBack - each.planLapsed;
-        }
-      };
-      return { userId, run };
-    });
+    return Array.from(
+      groupBy(owed, ({ reservation }) => reservation.plan_slot),
+      (same) => {
+        const { user_id: userId, plan_slot } = same[0].reservation;
+        const run = async (): Promise<void> => {
+          const owing = sumOf(same, ({ planBack }) => planBack);
+          let back = await this.#dependencies.allowances.giveBack(trx, plan_slot ?? '', owing);
+          for (const each of same) {
+            each.planLapsed = Math.max(0, each.planBack - back);
+            back -= each.planBack - each.planLapsed;
+          }
+        };
+        return { userId, run };
+      },
+    );
   }
 
   /** A cost beyond the reservation is charged to the plan first, like the reservation itself. */
@@ -648,7 +652,7 @@ const toReserveEntry = (
 /** Usage figures of settlements; those of one account, token, model and channel are added up. */
 function toDailyUsage(closed: readonly OpenSettlement[], day: number): DailyUsage[] {
   const settled = closed.filter(({ isSettled }) => isSettled);
-  return groupBy(settled, usageKeyOf).map((same) => {
+  return groupAlike(settled, areCountedTogether).map((same) => {
     const [{ reservation, detail }] = same;
     return {
       user_id: reservation.user_id,
@@ -664,9 +668,12 @@ function toDailyUsage(closed: readonly OpenSettlement[], day: number): DailyUsag
   });
 }
 
-/** Identifies the row of the usage figures that calls on the same day share. */
-const usageKeyOf = ({ reservation: { user_id, token_id, model }, detail }: OpenSettlement): string =>
-  `${user_id} ${token_id} ${detail?.channelId ?? 0} ${model}`;
+/** Whether two calls on the same day share one row of the usage figures. */
+const areCountedTogether = (a: OpenSettlement, b: OpenSettlement): boolean =>
+  a.reservation.user_id === b.reservation.user_id &&
+  a.reservation.token_id === b.reservation.token_id &&
+  a.reservation.model === b.reservation.model &&
+  (a.detail?.channelId ?? 0) === (b.detail?.channelId ?? 0);
 
 function assertAmounts(reservations: readonly Reservation[], settlements: readonly Settlement[]): void {
   for (const { amount } of reservations) assertAmount(amount);
@@ -744,10 +751,13 @@ function subjectsOf({ userId, tokenId, actorId }: Reservation): readonly Subject
   return subjects;
 }
 
-/** The distinct subjects of reservations. */
+/** The distinct subjects: most calls of a batch share one key, and so one subject. */
 const toSubjects = (reservations: readonly Reservation[]): readonly SubjectKey[] => [
-  ...new Set(reservations.flatMap(subjectsOf)),
+  ...new Set(groupAlike(reservations, areOfSameCaller).flatMap(([first]) => subjectsOf(first))),
 ];
+
+const areOfSameCaller = (a: Reservation, b: Reservation): boolean =>
+  a.userId === b.userId && a.tokenId === b.tokenId && a.actorId === b.actorId;
 
 const toWindowSettlements = (
   { charged, reservation }: OpenSettlement,
@@ -758,23 +768,21 @@ const toWindowSettlements = (
 /** Adds up the changes of each window, in the order in which all transactions lock windows. */
 function sumByWindow(changes: readonly WindowChange[]) {
   const keyOf = ({ subject, startsAt }: WindowChange): string => `${subject} ${startsAt}`;
-  return groupBy(changes, keyOf)
-    .map((same) => {
-      const [first] = same;
-      const settlements = same.filter(({ taken }) => taken === undefined);
-      const { limit, window } = same.find((each) => each.limit !== undefined) ?? first;
-      return {
-        key: keyOf(first),
-        subject: first.subject,
-        startsAt: first.startsAt,
-        limit,
-        window,
-        /** Undefined: nothing was settled. */
-        delta: settlements.length === 0 ? undefined : sumOf(settlements, (each) => each.delta),
-        amount: sumOf(same, ({ taken = 0 }) => taken),
-      };
-    })
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  return Array.from(groupBy(changes, keyOf), (same) => {
+    const [first] = same;
+    const settlements = same.filter(({ taken }) => taken === undefined);
+    const { limit, window } = same.find((each) => each.limit !== undefined) ?? first;
+    return {
+      key: keyOf(first),
+      subject: first.subject,
+      startsAt: first.startsAt,
+      limit,
+      window,
+      /** Undefined: nothing was settled. */
+      delta: settlements.length === 0 ? undefined : sumOf(settlements, (each) => each.delta),
+      amount: sumOf(same, ({ taken = 0 }) => taken),
+    };
+  }).sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 interface Shortage {
