@@ -15,7 +15,7 @@ import {
   type ParsedBody,
   parseDecodingImages,
 } from '../json.ts';
-import { concatRequestBytes } from '../request-bytes.ts';
+import { allocateRequestBytes, concatRequestBytes } from '../request-bytes.ts';
 
 interface JsonBodyOptions {
   /** Bytes. */
@@ -148,10 +148,12 @@ export function announcedLength({ headers }: { readonly headers: IncomingHttpHea
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
+const upTo = (buffer: Buffer, size: number): Buffer => (size === buffer.length ? buffer : buffer.subarray(0, size));
+
 /** Collects the entire body in one buffer and scans it chunk by chunk. */
 function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, announced?: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let whole = announced === undefined || announced > limit ? undefined : Buffer.allocUnsafeSlow(announced);
+    let whole = announced === undefined || announced > limit ? undefined : allocateRequestBytes(announced);
     const chunks: Buffer[] = [];
     let size = 0;
     const finish = (settle: () => void): void => {
@@ -182,9 +184,10 @@ function collect(source: Readable, scanner: JsonBoundsScanner, limit: number, an
       }
     };
     const onEnd = (): void =>
-      finish(() => resolve(whole === undefined ? concatRequestBytes(chunks) : whole.subarray(0, size)));
+      finish(() => resolve(whole === undefined ? concatRequestBytes(chunks) : upTo(whole, size)));
     const onError = (error: Error): void => fail(new AppError('invalid_json', { cause: error }));
     const onClose = (): void => fail(new AppError('invalid_json'));
+    // The first event removes all listeners. `once` would allocate two objects for each of them.
     source.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }
@@ -422,7 +425,7 @@ export class CollectedRequest extends IncomingMessage {
   override push(chunk: Buffer | null): boolean {
     if (this.#length === undefined) return super.push(chunk);
     if (chunk !== null) {
-      this.#bytes ??= Buffer.allocUnsafeSlow(this.#length);
+      this.#bytes ??= allocateRequestBytes(this.#length);
       // The parser ends the body at its announced length, so this never exceeds the buffer.
       this.#bytes.set(chunk, this.#size);
       this.#size += chunk.length;
