@@ -119,5 +119,5 @@ export const SPACES = { xs: '.5rem', sm: '.75rem', md: '1rem', lg: '1.25rem', xl
  */
 export const MOTION = { fast: '120ms ease-out', normal: '200ms ease-out' } as const;
 
-/** Content widths in px: a form, text, tables, and full-screen pages. */
+/** Content widths in px: of forms, of text, and of lists and media. */
 export const WIDTHS = { sm: 620, md: 860, lg: 1440 } as const;

@@ -106,7 +106,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   readonly #context: PreparedCall;
   /** The caller's request, without what an upstream has refused. */
   #request: ChatRequest;
-  /** Paths of what was removed because an upstream has refused it. */
+  /** Paths of the members that were removed after an upstream refused them. */
   #refusedParts: readonly string[] = [];
   /** Failure of the newest attempt that was refused. */
   #failure: AppError | undefined;

@@ -93,7 +93,7 @@ export class KeyedMutex<K> {
   }
 }
 
-/** Counts what is in use per key; a key whose count is back at 0 takes no memory. */
+/** Usage counts by key. Keys whose count is zero are not stored. */
 export class KeyedCounter<K> {
   readonly #counts = new Map<K, number>();
 
