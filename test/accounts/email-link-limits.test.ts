@@ -64,7 +64,7 @@ forEachDatabase((_name, open) => {
   };
   const confirmedAs = (email: string) => ({ email, login_email: email, email_confirmed_at: 1 });
 
-  it('counts every e-mail for its recipient and in total, and requests by account and network too', async () => {
+  it('counts every e-mail for its recipient and in total, and requests of an account or network for it too', async () => {
     const consumed: string[] = [];
     const real = createRateLimits({ clock: manualClock() });
     const limits: RateLimits = {
@@ -99,6 +99,22 @@ forEachDatabase((_name, open) => {
       'email-all all',
       `email-recipient ${OLD}`,
     ]);
+    const change = (email: string, original_password?: string, more = {}) => ({ email, original_password, ...more });
+    const SELF = '/api/user/self';
+    for (const [email, more] of [
+      ['next@example.org', {}],
+      ['last@example.org', { password: ANOTHER_PASSWORD }],
+    ] as const)
+      assert.deepEqual(await counts(() => ada.ok('PUT', SELF, change(email, PASSWORD, more))), [
+        `email-account ${ada.id}`,
+        'email-all all',
+        `email-recipient ${email}`,
+      ]);
+    const unproved = async () => {
+      await ada.fails(400, 'PUT', SELF, change(NEW));
+      await ada.fails(200, 'PUT', SELF, change(NEW, 'not the password'));
+    };
+    assert.deepEqual(await counts(unproved), [], 'without the password nothing is sent');
     assert.deepEqual(await counts(() => anonymous().ok('POST', RESET, { email: 'OLD@example.org' })), [
       'email-all all',
       `email-recipient ${OLD}`,

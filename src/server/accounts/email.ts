@@ -118,23 +118,26 @@ export class EmailConfirmationService {
     await mailer.enqueue(trx, { kind: ADDRESS_CHANGED_MAIL, recipient: previousEmail, locale, params, expiresAt });
   }
 
-  /** Counts a mail caused by a registration or a change of address. @throws rate_limit_exceeded */
-  async consumeLimit(email: string): Promise<void> {
+  /**
+   * Counts a confirmation mail.
+   * @param userId the account that requests it; undefined: a registration
+   * @throws rate_limit_exceeded
+   */
+  async consumeLimit(email: string, userId?: number): Promise<void> {
     const { rateLimits } = this.#dependencies;
+    if (userId !== undefined) await rateLimits.emailsByAccount.consume(userId);
     await rateLimits.emailsByRecipient.consume(email);
     await rateLimits.emailsTotal.consume('all');
   }
 
   /** Sends the confirmation link again. @throws mail_off, not_exist, rate_limit_exceeded, unavailable */
   async resend(userId: number, locale: Locale): Promise<void> {
-    const { database, rateLimits } = this.#dependencies;
     if (!this.isRequired) throw new AppError('mail_off');
     const { email, confirmed } = await this.findState(userId);
     if (email === '') throw new AppError('not_exist', { params: { what: 'e-mail address' } });
     if (confirmed) return;
-    await rateLimits.emailsByAccount.consume(userId);
-    await this.consumeLimit(email);
-    const isQueued = await database.transaction((trx) => this.queue(trx, userId, email, locale));
+    await this.consumeLimit(email, userId);
+    const isQueued = await this.#dependencies.database.transaction((trx) => this.queue(trx, userId, email, locale));
     if (!isQueued) throw new AppError('unavailable');
   }
 

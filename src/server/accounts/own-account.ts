@@ -10,7 +10,7 @@ import type { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import { type EmailConfirmationService, normalizeEmail } from './email.ts';
 import type { LoginService } from './login-service.ts';
-import { assertUncommonPassword, type PermittedHasher } from './passwords.ts';
+import { assertUncommonPassword } from './passwords.ts';
 import { NO_LOGIN_EMAIL } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { LoginRevocation } from './sessions.ts';
@@ -46,79 +46,57 @@ export class OwnAccountService {
 
   /** @throws forbidden, wrong_password, password_too_common, invalid_request, rate_limit_exceeded, unauthorized */
   async update(caller: AccountCaller, update: OwnAccountUpdate, origin: RequestOrigin, locale: Locale): Promise<void> {
+    const { database, accounts, emailConfirmations, logins } = this.#dependencies;
+    const { userId } = caller;
     const { email, password, original_password: original } = update;
     const changesLogin = email !== undefined || password !== undefined || original !== undefined;
     if (caller.kind === 'device' && changesLogin) throw new AppError('forbidden');
-    const change = (trx: Trx) => this.#updateOwnFields(trx, caller.userId, update, origin, locale);
-    if (password !== undefined) return this.#updateWithPassword(caller, { ...update, password }, origin, change);
-    if (email !== undefined && (await this.#needsPassword(caller.userId, email)))
-      return this.#withPassword(caller, original, 'original_password is required to change the e-mail.', (run) =>
-        run(change),
+    const change = (trx: Trx) => this.#updateOwnFields(trx, userId, update, origin, locale);
+    const newEmail = await this.#findProtectedEmail(userId, email);
+    if (password === undefined && newEmail === undefined) return retryOnce(() => database.transaction(change));
+    if (original === undefined)
+      throw invalidRequest(
+        password === undefined
+          ? 'original_password is required to change the e-mail.'
+          : 'original_password is required to change the password.',
+        'original_password',
       );
-    await retryOnce(() => this.#dependencies.database.transaction(change));
-  }
-
-  /** Control of the e-mail address allows a password reset, so a session alone must not be able to change it. */
-  async #needsPassword(userId: number, email: string): Promise<boolean> {
-    const { accounts, emailConfirmations } = this.#dependencies;
-    if (!emailConfirmations.isRequired) return false;
-    const next = normalizeEmail(email);
-    if (next === (await accounts.findEmail(userId))?.email) return false;
-    if (next) await emailConfirmations.consumeLimit(next);
-    return true;
-  }
-
-  /**
-   * Runs a change in a transaction after the current password was proved, provided that password has not changed since.
-   */
-  async #withPassword(
-    caller: AccountCaller,
-    original: string | undefined,
-    whyRequired: string,
-    work: (run: (change: (trx: Trx) => Promise<void>) => Promise<void>, hasher: PermittedHasher) => Promise<void>,
-  ): Promise<void> {
-    const { database, accounts, logins } = this.#dependencies;
-    if (original === undefined) throw invalidRequest(whyRequired, 'original_password');
-    await logins.withConfirmedPassword(caller, original, (hasher, stored) => {
-      const run = (change: (trx: Trx) => Promise<void>) =>
-        retryOnce(() =>
-          database.transaction(async (trx) => {
-            await accounts.lock(trx, caller.userId);
-            if ((await accounts.findPassword(caller.userId, trx))?.hash !== stored)
-              throw new AppError('wrong_password');
-            await change(trx);
-          }),
-        );
-      return work(run, hasher);
+    if (password !== undefined) await assertUncommonPassword(password, (await accounts.find(userId))?.username ?? '');
+    await logins.withConfirmedPassword(caller, original, async (hasher, stored) => {
+      // After the password was proved: a session alone must not use up the limits of everybody's mail.
+      if (newEmail) await emailConfirmations.consumeLimit(newEmail, userId);
+      const hash = password === undefined ? undefined : await hasher.hash(password);
+      await retryOnce(() =>
+        database.transaction(async (trx) => {
+          await accounts.lock(trx, userId);
+          // The password may have been changed since it was proved.
+          if ((await accounts.findPassword(userId, trx))?.hash !== stored) throw new AppError('wrong_password');
+          await change(trx);
+          if (hash !== undefined) await this.#replacePassword(trx, caller, hash, origin);
+        }),
+      );
     });
   }
 
-  async #updateWithPassword(
-    caller: AccountCaller,
-    update: OwnAccountUpdate & { readonly password: string },
-    origin: RequestOrigin,
-    changeOwnFields: (trx: Trx) => Promise<void>,
-  ): Promise<void> {
+  /**
+   * The e-mail of a change that requires the password, null for its removal. Control of the address allows a password
+   * reset, so a session alone must not be able to change it.
+   */
+  async #findProtectedEmail(userId: number, email: string | undefined): Promise<string | null | undefined> {
+    const { accounts, emailConfirmations } = this.#dependencies;
+    if (!emailConfirmations.isRequired) return undefined;
+    const next = normalizeEmail(email);
+    return next === undefined || next === (await accounts.findEmail(userId))?.email ? undefined : next;
+  }
+
+  async #replacePassword(trx: Trx, caller: AccountCaller, hash: string, origin: RequestOrigin): Promise<void> {
     const { accounts, loginRevocation, auditLog, notices, clock } = this.#dependencies;
     const { userId } = caller;
-    if (update.original_password !== undefined)
-      await assertUncommonPassword(update.password, (await accounts.find(userId))?.username ?? '');
-    await this.#withPassword(
-      caller,
-      update.original_password,
-      'original_password is required to change the password.',
-      async (run, hasher) => {
-        const hash = await hasher.hash(update.password);
-        await run(async (trx) => {
-          await changeOwnFields(trx);
-          await accounts.putPassword(trx, userId, hash, clock.now());
-          const keptSession = caller.kind === 'session' ? caller.sessionId : undefined;
-          await loginRevocation.revokeAll(trx, userId, 'password_changed', keptSession);
-          await auditLog.record(trx, { actorId: userId, action: 'self.password', target: `user:${userId}`, ...origin });
-          await notices.notify(trx, userId, 'password');
-        });
-      },
-    );
+    await accounts.putPassword(trx, userId, hash, clock.now());
+    const keptSession = caller.kind === 'session' ? caller.sessionId : undefined;
+    await loginRevocation.revokeAll(trx, userId, 'password_changed', keptSession);
+    await auditLog.record(trx, { actorId: userId, action: 'self.password', target: `user:${userId}`, ...origin });
+    await notices.notify(trx, userId, 'password');
   }
 
   /** Updates every self-service field except the password. */

@@ -69,7 +69,7 @@ export class AccountRateLimits {
   readonly phoneMessagesByPhone: AttemptLimit;
   readonly phoneMessagesTotal: AttemptLimit;
   readonly messagingByAccount: AttemptLimit;
-  /** Confirmation mails an account requests again. */
+  /** Confirmation mails an account requests: for a new address, or again. */
   readonly emailsByAccount: AttemptLimit;
   /** Mails to one address, across all requesters and whether or not an account has the address. */
   readonly emailsByRecipient: AttemptLimit;
