@@ -182,6 +182,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     passwords,
     ledger,
     loginRevocation,
+    credentials,
   };
   const relyingParty = new RelyingParty(config.baseUrl);
   const rpId = relyingParty.isOn ? relyingParty.id : undefined;
@@ -211,7 +212,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     waysIn,
     sessions,
   });
-  const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, logins: loginRevocation });
+  const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore });
   const secondFactors = new SecondFactors({ database, settings, twoFactors, passkeys, waysIn });
   const logins = new LoginService({
     ...shared,
@@ -281,7 +282,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     passwordResets: new PasswordResetService({ ...emails, access }),
     loginHistory,
     logins,
-    managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore, credentials }),
+    managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore }),
     passkeys,
     passwords,
     presence: new PresenceCheck({

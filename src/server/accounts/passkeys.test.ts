@@ -101,6 +101,22 @@ forEachDatabase((_name, open) => {
     await service.close();
   });
 
+  it('adds no passkey for a request authenticated before its session ended', async (test) => {
+    const service = await start(await open());
+    const ada = await service.newUser('ada');
+    const credential = new SoftwareAuthenticator(ORIGIN).create(await beginCreate(ada), 'ES256');
+    const { database } = service;
+    const transaction = database.transaction.bind(database);
+    const endFirst: typeof transaction = async (work) => {
+      await database.kysely.deleteFrom('sessions').where('user_id', '=', ada.id).execute();
+      return transaction(work);
+    };
+    test.mock.method(database, 'transaction', endFirst, { times: 1 });
+    await ada.fails(401, 'POST', '/api/user/passkeys', { name: 'Laptop', credential });
+    assert.deepEqual(await database.kysely.selectFrom('passkeys').select('id').execute(), []);
+    await service.close();
+  });
+
   const WRONG: Readonly<Record<string, Deviation>> = {
     'of another origin': { origin: 'https://ai.example.org.evil.example' },
     'of another port': { origin: 'https://ai.example.org:8443' },

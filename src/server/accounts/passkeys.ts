@@ -18,6 +18,7 @@ import type { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import { type AccountRateLimits, GuessLimit, type GuessSource, toGuessSource } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
+import type { CredentialRecheck } from './sessions.ts';
 import type { WaysIn } from './ways-in.ts';
 
 /** Lifetime of a challenge. */
@@ -224,6 +225,7 @@ interface PasskeyServiceDependencies {
   readonly relyingParty: RelyingParty;
   readonly challenges: PasskeyChallenges;
   readonly accounts: AccountStore;
+  readonly credentials: CredentialRecheck;
   readonly metrics: Pick<Metrics, 'recordPasskeyUse'>;
   readonly waysIn: WaysIn;
   readonly rateLimits: AccountRateLimits;
@@ -281,14 +283,21 @@ export class PasskeyService {
     });
   }
 
-  /** @throws passkeys_off, passkeys_full, passkey_expired, wrong_passkey, already_exists */
-  async add(userId: number, name: string, credential: NewCredential, origin: RequestOrigin): Promise<PasskeyRow> {
-    const { database, store, relyingParty, accounts, auditLog, notices, clock } = this.#dependencies;
+  /** @throws unauthorized, passkeys_off, passkeys_full, passkey_expired, wrong_passkey, already_exists */
+  async add(
+    caller: AccountCaller,
+    name: string,
+    credential: NewCredential,
+    origin: RequestOrigin,
+  ): Promise<PasskeyRow> {
+    const { database, store, relyingParty, accounts, credentials, auditLog, notices, clock } = this.#dependencies;
+    const { userId } = caller;
     this.#assertOn();
     const challenge = await this.#consumeChallenge(credential, { kind: 'create', userId });
     const verified = await orWrongPasskey(() => relyingParty.verifyCreation(credential, challenge));
     return database.transaction(async (trx) => {
-      if ((await accounts.lock(trx, userId)) === undefined) throw new AppError('unauthorized');
+      await accounts.lock(trx, userId);
+      await credentials.assertLive(trx, caller);
       assertRoom((await store.list(userId, trx)).length);
       const id = await store.insert(trx, { ...verified, userId, rpId: relyingParty.id, name, now: clock.now() });
       if (id === undefined) throw new AppError('already_exists', { params: { what: 'passkey' } });

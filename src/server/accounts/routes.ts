@@ -99,7 +99,7 @@ function addPasskeyRoutes(routes: RouteRegistry, { accounts, cookies }: PasskeyR
   });
 
   routes.add(passkeyEndpoints.addPasskey, async ({ caller, body, request }) =>
-    ok(toPasskey(await passkeys.add(caller.userId, body.name, body.credential, toRequestOrigin(request)), true)),
+    ok(toPasskey(await passkeys.add(caller, body.name, body.credential, toRequestOrigin(request)), true)),
   );
 
   routes.add(passkeyEndpoints.renamePasskey, async ({ caller, params, body, request }) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { Secret, TOTP } from 'otpauth';
 import { type AccountsFixture, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { insertAccounts } from '../../../test/accounts/insert-accounts.ts';
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
@@ -172,6 +173,24 @@ forEachDatabase((_name, open) => {
     const program = await owner.withManagementToken();
     await assert.rejects(managementTokens.reissue(byToken, TRACE), { code: 'unauthorized' });
     await program.ok('GET', '/api/user/self');
+  });
+
+  it('turns two-step verification neither on nor off for a request authenticated before its session ended', async () => {
+    const username = `owner-${count++}`;
+    const owner = await service.newUser(username);
+    const thief = service.anonymous();
+    await thief.logIn(username);
+    const { twoFactors } = service.accounts;
+    const { secret } = await thief.ok<{ secret: string }>('POST', '/api/user/2fa/setup');
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    const code = () => totp.generate({ timestamp: service.clock.now() });
+    const change = { caller: await authenticate(owner.id, { session: thief.cookies.get('session') }), origin: TRACE };
+    await changePassword(owner, PASSWORD, 'another fine password');
+    await assert.rejects(twoFactors.enable(change, code()), { code: 'unauthorized' });
+    await owner.ok('POST', '/api/user/2fa/enable', { code: code() });
+    service.clock.advance(60_000);
+    await assert.rejects(twoFactors.disable(change, code()), { code: 'unauthorized' });
+    await owner.ok('POST', '/api/user/2fa/disable', { code: code() });
   });
 
   it('leaves no token behind that was requested during a password change', async () => {

@@ -325,11 +325,8 @@ export class ManagementTokenService {
     const { database, store, accounts, credentials, clock, auditLog, notices } = this.#dependencies;
     const { userId } = caller;
     return database.transaction(async (trx) => {
-      if (caller.kind === 'device') throw new AppError('forbidden');
-      // Takes the lock that revoking logins takes: a request authenticated before a revocation must not create a token
-      // after it.
       await accounts.lock(trx, userId);
-      if ((await credentials.findCreatedAt(caller, trx)) === undefined) throw new AppError('unauthorized');
+      await credentials.assertLive(trx, caller);
       const token = randomToken(CREDENTIAL_PREFIX.management, 43, { checksum: true });
       await store.put(trx, userId, hashToken(token), clock.now());
       await auditLog.record(trx, { actorId: userId, action: 'self.user-token', target: `user:${userId}`, ...origin });
@@ -410,6 +407,17 @@ export class CredentialRecheck {
         ? await sessions.findStart(caller.sessionId, db)
         : await managementTokens.findStart(caller.tokenHash, db);
     return found?.created_at;
+  }
+
+  /**
+   * Called before anything that signs in is added, under the lock of the account, which revoking its logins takes as
+   * well: a request authenticated before a revocation must not add a way in after it.
+   *
+   * @throws unauthorized if the credential has ended since, forbidden for a device
+   */
+  async assertLive(trx: Trx, caller: AccountCaller): Promise<void> {
+    if (caller.kind === 'device') throw new AppError('forbidden');
+    if ((await this.findCreatedAt(caller, trx)) === undefined) throw new AppError('unauthorized');
   }
 }
 

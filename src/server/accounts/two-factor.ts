@@ -13,7 +13,7 @@ import type { Account, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import { type AccountRateLimits, GuessLimit, type GuessSource, toGuessSource } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
-import type { LoginRevocation } from './sessions.ts';
+import type { CredentialRecheck, LoginRevocation } from './sessions.ts';
 
 const ISSUER = 'Reelgate';
 const BACKUP_CODE_COUNT = 10;
@@ -37,7 +37,8 @@ interface TwoFactorServiceDependencies {
   readonly vault: Vault;
   readonly rateLimits: AccountRateLimits;
   readonly auditLog: AuditLog;
-  readonly logins: LoginRevocation;
+  readonly credentials: CredentialRecheck;
+  readonly loginRevocation: LoginRevocation;
   readonly notices: SecurityNotices;
 }
 
@@ -151,17 +152,18 @@ export class TwoFactorService {
     assertApplicable: (row: TwoFactorRow | undefined) => TwoFactorRow,
     work: (trx: Trx, row: TwoFactorRow) => Promise<R>,
   ): Promise<R> {
-    const { database, store, accounts, auditLog, logins, notices } = this.#dependencies;
+    const { database, store, accounts, credentials, auditLog, loginRevocation, notices } = this.#dependencies;
     const { userId } = caller;
     const source = toGuessSource(caller);
     // A change that is impossible in the current state does not count as a guess.
     assertApplicable(await store.find(userId));
     await this.#guesses.consume(String(userId), source);
     const result = await database.transaction(async (trx) => {
-      if ((await accounts.lock(trx, userId)) === undefined) throw new AppError('unauthorized');
+      await accounts.lock(trx, userId);
+      await credentials.assertLive(trx, caller);
       const done = await work(trx, assertApplicable(await store.find(userId, trx)));
       const reason = event === 'two-factor-on' ? 'two_factor_on' : 'two_factor_off';
-      await logins.revokeAll(trx, userId, reason, caller.kind === 'session' ? caller.sessionId : undefined);
+      await loginRevocation.revokeAll(trx, userId, reason, caller.kind === 'session' ? caller.sessionId : undefined);
       await auditLog.record(trx, { actorId: userId, action: `self.${event}`, target: `user:${userId}`, ...origin });
       await notices.notify(trx, userId, event);
       return done;

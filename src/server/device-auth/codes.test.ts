@@ -32,10 +32,14 @@ describe('codes', () => {
           ...more,
         })
       ).userCode;
-    const approve = (code: string, userId = ada) => {
-      const caller = { kind: 'session', userId, role: 'user', sessionId: 1 } as const;
-      return rules.codes.approve(code, { caller, loggedInAt: rules.accounts.clock.now() }, AT_HOME, {});
+    const approverOf = async (userId: number) => {
+      const sessions = rules.accounts.database.kysely.selectFrom('sessions').select('id');
+      const { id: sessionId } = await sessions.where('user_id', '=', userId).executeTakeFirstOrThrow();
+      const caller = { kind: 'session', userId, role: 'user', sessionId } as const;
+      return { caller, loggedInAt: rules.accounts.clock.now() };
     };
+    const approve = async (code: string, userId = ada) =>
+      rules.codes.approve(code, await approverOf(userId), AT_HOME, {});
     const deny = (code: string, userId = ada) => rules.codes.deny(code, userId, AT_HOME);
     const idOf = async (code: string) => (await rules.codes.lookUp(code, AT_HOME.address)).code?.id;
     const audited = async (code: string) =>
@@ -101,6 +105,26 @@ describe('codes', () => {
       rules.accounts.clock.advance(600_000);
       await assert.rejects(claim(late, ada), { code: 'user_code_expired' });
       await assert.rejects(approve(late), { code: 'user_code_expired' });
+    });
+
+    it('T13: approves neither a device nor an application for a request authenticated before its session ended', async () => {
+      const eve = await rules.accounts.newUser('eve');
+      const approver = await approverOf(eve.id);
+      const code = await issue();
+      await eve.ok('POST', '/api/user/logout');
+      await assert.rejects(rules.codes.approve(code, approver, AT_HOME, {}), { code: 'unauthorized' });
+      assert.equal((await rules.codes.lookUp(code, AT_HOME.address)).status, 'pending');
+      const request = {
+        client: { id: CLIENT, name: '', type: 'public', redirectUris: [], scopes: undefined },
+        redirectUri: 'http://127.0.0.1/',
+        state: undefined,
+        terms: { scopes: ['models'], audience: 'api' },
+        codeChallenge: '',
+      } as const;
+      const limits = { endsAt: null, spendLimit: null };
+      await assert.rejects(rules.grants.approve(request, approver, limits, { ...AT_HOME, userAgent: '' }, {}), {
+        code: 'unauthorized',
+      });
     });
 
     it('T14: ends no sign-in and sends no notice when a code is denied', async () => {

@@ -16,6 +16,7 @@ import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LoginOutcome, LoginService } from '../accounts/login-service.ts';
 import type { Memberships } from '../accounts/memberships.ts';
 import type { SecondFactors, SecondStepProof } from '../accounts/second-factors.ts';
+import type { CredentialRecheck } from '../accounts/sessions.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
@@ -69,6 +70,7 @@ interface DeviceCodeServiceDependencies {
   readonly rateLimits: DeviceRateLimits;
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly access: AccountAccess;
+  readonly credentials: CredentialRecheck;
   readonly memberships: Pick<Memberships, 'find' | 'lock'>;
   readonly auditLog: AuditLog;
   readonly notifier: Notifier;
@@ -173,12 +175,12 @@ export class DeviceCodeService {
   async approve(typed: string, approver: Approver, origin: RequestOrigin, proof: SecondStepProof): Promise<void> {
     const code = await this.findPending(typed, origin.address);
     await this.#dependencies.approvalCheck.assertSecondStep(code, approver, origin.address, proof);
-    await this.#decide(code, approver.caller.userId, origin, 'approved', approver.organization);
+    await this.#decide(code, approver.caller.userId, origin, approver);
   }
 
   /** Denies the sign-in. @throws as `findPending`; unauthorized */
   async deny(typed: string, userId: number, origin: RequestOrigin): Promise<void> {
-    await this.#decide(await this.findPending(typed, origin.address), userId, origin, 'denied');
+    await this.#decide(await this.findPending(typed, origin.address), userId, origin);
   }
 
   /**
@@ -232,22 +234,18 @@ export class DeviceCodeService {
     });
   }
 
-  async #decide(
-    pending: DeviceCodeRow,
-    userId: number,
-    origin: RequestOrigin,
-    status: 'approved' | 'denied',
-    organization?: string,
-  ): Promise<void> {
-    const { database, store, clock, access, memberships, auditLog } = this.#dependencies;
+  /** @param approver undefined: the code is denied */
+  async #decide(pending: DeviceCodeRow, userId: number, origin: RequestOrigin, approver?: Approver): Promise<void> {
+    const { database, store, clock, access, credentials, memberships, auditLog } = this.#dependencies;
     await database.transaction(async (trx) => {
       // Locked until the commit: a concurrent ban either precedes this decision or sees and revokes its result.
       if ((await access.lockEnabled(trx, userId)) === undefined) throw new AppError('unauthorized');
-      const organizationId = await lockOrganization(trx, memberships, organization, userId);
+      if (approver !== undefined) await credentials.assertLive(trx, approver.caller);
+      const organizationId = await lockOrganization(trx, memberships, approver?.organization, userId);
       const now = clock.now();
-      const isApproved = status === 'approved';
+      const isApproved = approver !== undefined;
       const code = await store.decide(trx, pending.user_code, {
-        status,
+        status: isApproved ? 'approved' : 'denied',
         user_id: userId,
         organization_id: organizationId,
         decided_at: now,

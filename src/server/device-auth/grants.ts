@@ -7,6 +7,7 @@ import type { AccountAccess } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { Memberships } from '../accounts/memberships.ts';
 import type { SecondStepProof } from '../accounts/second-factors.ts';
+import type { CredentialRecheck } from '../accounts/sessions.ts';
 import type { Notifier } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import { toIpLimitKey } from '../platform/client-ip.ts';
@@ -51,6 +52,7 @@ interface GrantServiceDependencies {
   readonly codeStore: DeviceCodeStore;
   readonly clock: Clock;
   readonly access: AccountAccess;
+  readonly credentials: CredentialRecheck;
   readonly memberships: Pick<Memberships, 'find' | 'lock'>;
   readonly approvalCheck: ApprovalSecondStepCheck;
   readonly rateLimits: DeviceRateLimits;
@@ -80,10 +82,10 @@ export class GrantService {
     { userAgent, ...origin }: BrowserOrigin,
     proof: SecondStepProof,
   ): Promise<string> {
-    const { database, codeStore, clock, access, memberships, approvalCheck, rateLimits, auditLog, notifier } =
+    const { database, codeStore, clock, access, credentials, memberships, rateLimits, auditLog, notifier } =
       this.#dependencies;
     const { userId } = approver.caller;
-    await approvalCheck.assertSecondStep(origin, approver, origin.address, proof);
+    await this.#dependencies.approvalCheck.assertSecondStep(origin, approver, origin.address, proof);
     await rateLimits.consumeGrant(userId);
     const code = randomText(CODE_LENGTH);
     const now = clock.now();
@@ -91,6 +93,7 @@ export class GrantService {
     await database.transaction(async (trx) => {
       // Locked until the commit, as for a device: a concurrent ban sees this grant or prevents it.
       if ((await access.lockEnabled(trx, userId)) === undefined) throw new AppError('unauthorized');
+      await credentials.assertLive(trx, approver.caller);
       const organizationId = await lockOrganization(trx, memberships, approver.organization, userId);
       const id = await codeStore.insertApproved(trx, {
         organization_id: organizationId,

@@ -71,7 +71,7 @@ interface DeviceAuthDependencies {
   readonly notifier: Notifier;
   readonly deviceAccess: DeviceAccess;
   readonly memberships: Memberships;
-  readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'logins' | 'secondFactors' | 'tokens'>;
+  readonly accounts: Pick<Accounts, 'access' | 'auditLog' | 'credentials' | 'logins' | 'secondFactors' | 'tokens'>;
   readonly outbound: Pick<OutboundClient, 'requestUntrusted'>;
   /** The setting `OAUTH_CLIENT_METADATA`. */
   readonly acceptsMetadata: () => boolean;

@@ -338,6 +338,21 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.deepEqual(await identitiesOf(thief), []);
     });
 
+    it('T155: links no identity for a session that ends during the return from the provider', async (test) => {
+      const owner = await service.signUp('overtaken');
+      const query = company.authorize(await linkUrl(owner, 'closed'), { sub: 'linked-late' });
+      const { database } = service.app;
+      const transaction = database.transaction.bind(database);
+      const endFirst: typeof transaction = async (work) => {
+        await database.kysely.deleteFrom('sessions').where('user_id', '=', owner.id).execute();
+        return transaction(work);
+      };
+      test.mock.method(database, 'transaction', endFirst, { times: 1 });
+      assertRefused(await browser(owner).visit(`/auth/closed/callback?${query}`), 'login_expired');
+      await owner.logIn('overtaken');
+      assert.deepEqual(await identitiesOf(owner), []);
+    });
+
     it('T155: requires the second step where it is on, and a recent sign-in at the provider', async () => {
       const owner = await service.signUp('stepper');
       const totp = await setUpTwoStep(owner);

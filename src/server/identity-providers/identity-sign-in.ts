@@ -5,7 +5,7 @@ import type { Account, AccountStore } from '../accounts/account-store.ts';
 import type { AuditLog } from '../accounts/audit-log.ts';
 import type { LoginOutcome, LoginService, StartedLogin } from '../accounts/login-service.ts';
 import type { RegistrationService } from '../accounts/registration.ts';
-import type { SessionService } from '../accounts/sessions.ts';
+import type { CredentialRecheck, SessionService } from '../accounts/sessions.ts';
 import type { UserAdminService } from '../accounts/user-admin.ts';
 import type { WaysIn } from '../accounts/ways-in.ts';
 import type { Notice, Notifier } from '../notifications/notifier.ts';
@@ -69,6 +69,7 @@ interface IdentitySignInDependencies {
   readonly accountStore: AccountStore;
   readonly logins: LoginService;
   readonly sessions: SessionService;
+  readonly credentials: CredentialRecheck;
   readonly users: RegistrationService;
   readonly userAdministration: UserAdminService;
   readonly organizations: Pick<OrganizationService, 'mapMemberships'>;
@@ -290,13 +291,15 @@ export class IdentitySignIn {
     session: string | undefined,
     origin: RequestOrigin,
   ): Promise<void> {
-    const { database, store, accountStore, sessions, auditLog, notifier } = this.#dependencies;
+    const { database, store, accountStore, sessions, credentials, auditLog, notifier } = this.#dependencies;
     const row = session === undefined ? undefined : await sessions.find(session);
     if (session === undefined || row?.user_id !== userId || hashToken(session) !== pending.session_hash)
       throw new AppError('login_expired');
     await database.transaction(async (trx) => {
       const account = await accountStore.lock(trx, userId);
       if (account?.status !== ENABLED) throw new AppError('login_expired');
+      const caller = { kind: 'session', userId, role: row.role, sessionId: row.id } as const;
+      if ((await credentials.findCreatedAt(caller, trx)) === undefined) throw new AppError('login_expired');
       if (!(await this.#insert(trx, provider, identity, userId))) {
         if ((await store.find(identity, trx))?.user_id !== userId) throw new AppError('identity_taken');
         return;
