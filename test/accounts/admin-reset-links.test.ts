@@ -67,6 +67,16 @@ forEachDatabase((_name, open) => {
     assert.equal((await use(third)).body.success, true);
   });
 
+  it('ends with the password it was to replace', async () => {
+    const owner = await service.newUser('remembered');
+    const before = await issue(root, owner.id);
+    await owner.ok('PUT', '/api/user/self', { password: 'chosen meanwhile', original_password: PASSWORD });
+    await isRefused(before);
+    const again = await issue(root, owner.id);
+    await root.ok('PUT', `/api/admin/users/${owner.id}`, { password: 'set by an administrator' });
+    await isRefused(again);
+  });
+
   it('is refused for equals, superiors, disabled and unknown accounts, and to users', async () => {
     const [one, two] = [await newAdministrator('staff-one'), await newAdministrator('staff-two')];
     for (const id of [root.id, one.id, two.id])

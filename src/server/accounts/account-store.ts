@@ -284,7 +284,11 @@ export class AccountStore {
     return db.selectFrom('passwords').select(['hash', 'generated']).where('user_id', '=', userId).executeTakeFirst();
   }
 
-  /** @param generated whether the service drew the password at random instead of a person choosing it */
+  /**
+   * Sets a password and voids the links that could still replace it.
+   *
+   * @param generated whether the service drew the password at random instead of a person choosing it
+   */
   async putPassword(trx: Trx, userId: number, hash: string, now: number, generated = false): Promise<void> {
     const values = { hash, changed_at: now, generated: generated ? (1 as const) : (0 as const) };
     await trx
@@ -292,6 +296,7 @@ export class AccountStore {
       .values({ user_id: userId, ...values })
       .onConflict((conflict) => conflict.column('user_id').doUpdateSet(values))
       .execute();
+    await trx.deleteFrom('email_tokens').where('user_id', '=', userId).where('purpose', '=', 'reset').execute();
   }
 
   /** Replaces a hash by one of the same password at the current cost, unless the password has been changed since. */

@@ -317,12 +317,11 @@ export class PasswordResetService {
     await assertUncommonPassword(password, owner.username);
     const passwordHash = await passwords.hash(password);
     await database.transaction(async (trx) => {
+      const account = await accounts.lock(trx, owner.id);
       const used = await tokens.consume(trx, hash, 'reset', clock.now());
-      const account = used === undefined ? undefined : await accounts.lock(trx, used.user_id);
       if (used === undefined || account === undefined || !(await this.#isStillGood(trx, used, account)))
         throw new AppError('link_invalid');
       if (account.status !== ENABLED) throw new AppError('account_disabled');
-      await tokens.deleteOfUser(trx, account.id, 'reset');
       await accounts.putPassword(trx, account.id, passwordHash, clock.now());
       await loginRevocation.revokeAll(trx, account.id, 'password_reset');
       await auditLog.record(trx, {
