@@ -41,7 +41,7 @@ export interface Newcomer {
   /** Preferred name in any form; another one is chosen if it is taken. */
   readonly username: string;
   readonly displayName: string | undefined;
-  /** Verified by the provider. */
+  /** An address that the provider has verified, in lower case. */
   readonly verifiedEmail: string | undefined;
   /** Code of the plan; undefined: that of all new accounts. */
   readonly plan: string | undefined;
@@ -131,7 +131,7 @@ export class RegistrationService {
   async createWithoutPassword(trx: Trx, newcomer: Newcomer): Promise<number> {
     const { accounts, ledger, settings, clock } = this.#dependencies;
     const now = clock.now();
-    const email = newcomer.verifiedEmail?.toLowerCase() || null;
+    const email = newcomer.verifiedEmail ?? null;
     const countsForLogin = email !== null && !(await accounts.isLoginEmailTaken(trx, email));
     const { newUserQuota, newUserPlan } = settings.current();
     for (const username of toUsernames(newcomer.username)) {

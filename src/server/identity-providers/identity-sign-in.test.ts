@@ -188,6 +188,18 @@ forEachDatabase((name, _open, freshUrl) => {
       );
     });
 
+    it('T150: counts no verified text for sign-in that is no address, or not the one its owner would type', async () => {
+      const long = `${'a'.repeat(64)}@${'b'.repeat(190)}`;
+      const texts = ['no address', 'two@at@example.com', '\uff46ull@example.com', '\u212aim@example.com', long];
+      for (const [index, email] of texts.entries()) {
+        const visitor = browser();
+        await visitor.signIn(other, 'other', { sub: `address-${index}`, email, email_verified: true });
+        const account = await visitor.account();
+        assert.ok(account !== undefined);
+        assert.equal((await visitor.user.ok('GET', '/api/user/self')).email, '', email);
+      }
+    });
+
     it('T151: refuses every id_token that is not the one for this client, browser and time', async () => {
       const { privateKey } = await generateKeyPair('RS256');
       const now = Math.floor(Date.now() / 1000);
@@ -378,6 +390,7 @@ forEachDatabase((name, _open, freshUrl) => {
         { email: 'a@sub.example.com', email_verified: true },
         { email: 'a@example.com@evil.example', email_verified: true },
         { email: 'a@example.com.evil.example', email_verified: true },
+        { email: 'example.com', email_verified: true },
         { email_verified: true },
       ])
         assertRefused(await sign(person), 'identity_domain');

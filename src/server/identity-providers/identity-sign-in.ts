@@ -254,8 +254,7 @@ export class IdentitySignIn {
     const userId = await users.createWithoutPassword(trx, {
       username: identity.username ?? verifiedEmail ?? `${provider.id}-user`,
       displayName: name && toPlainText(name),
-      verifiedEmail:
-        verifiedEmail !== undefined && verifiedEmail.length <= MAX_EMAIL_LENGTH ? verifiedEmail : undefined,
+      verifiedEmail,
       plan: provider.plan,
     });
     if (!(await this.#insert(trx, provider, identity, userId))) throw new AppError('login_expired');

@@ -1,12 +1,14 @@
 import { createRemoteJWKSet, customFetch as joseFetch, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import * as client from 'openid-client';
+import { Check } from 'typebox/value';
+import { Email } from '../../contract/account-fields.ts';
 import { GITHUB_ISSUER, type IdentityProvider, type PROVIDER_CHECKS } from '../../contract/identity-providers.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import { AppError, isAppError } from '../platform/app-error.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
-import { isWellFormedText } from '../platform/text.ts';
+import { isWellFormedText, normalizeName } from '../platform/text.ts';
 
 const API = 'https://api.github.com';
 
@@ -55,7 +57,7 @@ async function readGithubClaims(
 export interface VerifiedIdentity {
   readonly issuer: string;
   readonly sub: string;
-  /** Undefined unless the provider states that the address was verified. */
+  /** Lower case; undefined unless it is an address that the provider states to have verified. */
   readonly verifiedEmail: string | undefined;
   /** As stated, verified or not; shown only. */
   readonly email: string | undefined;
@@ -383,14 +385,14 @@ function toIdentity(
   };
   const mapped = [provider.admins, ...(provider.organizations ?? [])].flatMap((each) => each?.claim ?? []);
   for (const claim of mapped) assertStated(claims, claim);
-  const email = text('email')?.toLowerCase();
+  const email = text('email');
   // Some providers write the boolean as text. Anything else, absence included, means that it is not verified.
   const verified = readClaim(claims, provider.claims?.email_verified ?? names.email_verified);
   return {
     issuer: claims.iss,
     sub: claims.sub,
-    email,
-    verifiedEmail: verified === true || verified === 'true' ? email : undefined,
+    email: email?.toLowerCase(),
+    verifiedEmail: (verified === true || verified === 'true') && isAddress(email) ? email.toLowerCase() : undefined,
     name: text('name'),
     username: text('username'),
     hasSeveralFactors: Array.isArray(claims.amr) && claims.amr.includes('mfa'),
@@ -401,6 +403,12 @@ function toIdentity(
       .map(({ slug, role }) => ({ slug, role })),
   };
 }
+
+/**
+ * Whether a text is an address that a login finds. One that typing it would turn into another, such as one in full-width
+ * characters, is not: the provider has not verified that other address.
+ */
+const isAddress = (text: string | undefined): text is string => Check(Email, text) && normalizeName(text) === text;
 
 /** Whether a claim is text that both databases can store. */
 const isStorable = (claim: unknown): claim is string => typeof claim === 'string' && isWellFormedText(claim);
