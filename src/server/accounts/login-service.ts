@@ -159,20 +159,19 @@ export class LoginService {
 
   /** @throws login_expired if the account was removed, account_disabled */
   async logInVerified({ userId, client, hasSecondFactor, purpose }: VerifiedLogin): Promise<LoginOutcome> {
-    const { database, accounts, secondFactors, knownSources, loginHistory } = this.#dependencies;
+    const { database, accounts, secondFactors, knownSources } = this.#dependencies;
     const source = await knownSources.identify(userId, client);
     const facts = { client, twoStep: false, isKnownSource: source.knownSourceKey !== undefined };
-    return database.transaction<LoginOutcome>(async (trx) => {
-      const account = await accounts.lock(trx, userId);
-      if (account === undefined) throw new AppError('login_expired');
-      if (account.status !== ENABLED) {
-        loginHistory.recordFailure({ userId, ...facts }, 'disabled');
-        throw new AppError('account_disabled');
-      }
-      if (hasSecondFactor || !(await secondFactors.mustFollow(userId, account.role, trx)))
-        return this.#startSession(trx, account, facts, purpose);
-      return { step: 'second', pending: await this.#addPendingLogin(trx, userId, purpose) };
-    });
+    return this.#recordingFailure({ userId, ...facts }, () =>
+      database.transaction<LoginOutcome>(async (trx) => {
+        const account = await accounts.lock(trx, userId);
+        if (account === undefined) throw new AppError('login_expired');
+        if (account.status !== ENABLED) throw new AppError('account_disabled');
+        if (hasSecondFactor || !(await secondFactors.mustFollow(userId, account.role, trx)))
+          return this.#startSession(trx, account, facts, purpose);
+        return { step: 'second', pending: await this.#addPendingLogin(trx, userId, purpose) };
+      }),
+    );
   }
 
   /**
@@ -185,14 +184,15 @@ export class LoginService {
     const passkey = await passkeys.find(credential);
     const source = await knownSources.identify(passkey?.user_id, client);
     const facts = { client, twoStep: true, isKnownSource: source.knownSourceKey !== undefined };
-    const userId = passkey?.user_id;
-    const used = await this.#recordingFailure({ userId, ...facts }, () => passkeys.verify(credential, passkey, source));
-    return database.transaction(async (trx) => {
-      const account = await accounts.lock(trx, used.passkey.user_id);
-      if (account === undefined) throw new AppError('wrong_passkey');
-      if (account.status !== ENABLED) throw new AppError('account_disabled');
-      await passkeys.recordUse(trx, used);
-      return this.#startSession(trx, account, facts, purpose);
+    return this.#recordingFailure({ userId: passkey?.user_id, ...facts }, async () => {
+      const used = await passkeys.verify(credential, passkey, source);
+      return database.transaction(async (trx) => {
+        const account = await accounts.lock(trx, used.passkey.user_id);
+        if (account === undefined) throw new AppError('wrong_passkey');
+        if (account.status !== ENABLED) throw new AppError('account_disabled');
+        await passkeys.recordUse(trx, used);
+        return this.#startSession(trx, account, facts, purpose);
+      });
     });
   }
 
@@ -210,23 +210,20 @@ export class LoginService {
     if (attempt === undefined) throw new AppError('login_expired');
     const source = await knownSources.identify(attempt.user_id, client);
     const facts = { client, twoStep: true, isKnownSource: source.knownSourceKey !== undefined };
-    const complete = (consume: (trx: Trx) => Promise<boolean>) => this.#completePending(attempt, facts, consume);
-    const owner = { userId: attempt.user_id, ...facts };
-    const { passkeys, twoFactors } = this.#dependencies;
-    if (credential !== undefined) {
-      const passkey = await passkeys.find(credential);
-      const own = passkey?.user_id === attempt.user_id ? passkey : undefined;
-      const used = await this.#recordingFailure(owner, () => passkeys.verify(credential, own, source, true));
-      const completed = await complete((trx) => passkeys.recordUse(trx, used).then(() => true));
-      if (completed === undefined) throw new AppError('wrong_passkey');
-      return completed;
-    }
-    if (code === undefined) throw new AppError('second_step_required');
-    return this.#recordingFailure(owner, () =>
-      twoFactors.withGuess(attempt.user_id, source, () =>
-        complete((trx) => twoFactors.consumeCode(trx, attempt.user_id, code)),
-      ),
-    );
+    const complete = (use: (trx: Trx) => Promise<void>) => this.#completePending(attempt, facts, use);
+    return this.#recordingFailure({ userId: attempt.user_id, ...facts }, async () => {
+      const { passkeys, twoFactors } = this.#dependencies;
+      if (credential !== undefined) {
+        const passkey = await passkeys.find(credential);
+        const own = passkey?.user_id === attempt.user_id ? passkey : undefined;
+        const used = await passkeys.verify(credential, own, source, true);
+        return complete((trx) => passkeys.recordUse(trx, used));
+      }
+      if (code === undefined) throw new AppError('second_step_required');
+      return twoFactors.withGuess(attempt.user_id, source, () =>
+        complete((trx) => twoFactors.useCode(trx, attempt.user_id, code)),
+      );
+    });
   }
 
   /** Ends the outstanding second steps of a purpose whose subject matches. */
@@ -309,7 +306,7 @@ export class LoginService {
     return isRight;
   }
 
-  /** Records a wrong code or passkey in the login history of the account, if there is one. */
+  /** Records a failure named by `FAILURES` in the login history of the account, if there is one. */
   async #recordingFailure<R>(
     { userId, ...facts }: Omit<LoginAttempt, 'userId'> & { readonly userId: number | undefined },
     verify: () => Promise<R>,
@@ -324,18 +321,18 @@ export class LoginService {
     }
   }
 
-  /** Ends a pending login with a session; undefined if the second step is wrong. */
+  /** @param use uses up the proof of the second step, and throws if it is wrong */
   #completePending(
     { hash, user_id: userId, purpose, subject }: PendingAttempt,
     facts: Omit<LoginAttempt, 'userId'>,
-    consume: (trx: Trx) => Promise<boolean>,
-  ): Promise<CompletedLogin | undefined> {
+    use: (trx: Trx) => Promise<void>,
+  ): Promise<CompletedLogin> {
     const { database, accounts, pendingLogins } = this.#dependencies;
     return database.transaction(async (trx) => {
       const account = await accounts.lock(trx, userId);
       if (account === undefined) throw new AppError('login_expired');
       if (account.status !== ENABLED) throw new AppError('account_disabled');
-      if (!(await consume(trx))) return undefined;
+      await use(trx);
       if (!(await pendingLogins.consume(trx, hash))) throw new AppError('login_expired');
       return this.#startSession(trx, account, facts, { name: purpose, subject });
     });
@@ -380,6 +377,7 @@ type PendingAttempt = NonNullable<Awaited<ReturnType<PendingLoginStore['countAtt
 const FAILURES: Readonly<Partial<Record<ErrorCode, Exclude<LoginOutcomeName, 'success'>>>> = {
   wrong_code: 'wrong_code',
   wrong_passkey: 'wrong_passkey',
+  account_disabled: 'disabled',
 };
 
 const PLAIN_LOGIN: LoginSubject = { name: 'login', subject: '' };

@@ -4,6 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import {
   type AccountsFixture,
   type AccountsFixtureOptions,
+  ROOT,
   startAccounts,
 } from '../../../test/accounts/accounts-fixture.ts';
 import { ALGORITHMS, type Deviation, SoftwareAuthenticator } from '../../../test/accounts/software-authenticator.ts';
@@ -147,6 +148,23 @@ forEachDatabase((_name, open) => {
     }
     const history = await ada.ok<{ outcome: string }[]>('GET', '/api/user/logins?failed=true');
     assert.ok(history.length >= Object.keys(WRONG).length && history.every((each) => each.outcome === 'wrong_passkey'));
+    await service.close();
+  });
+
+  it('records a login to a disabled account with its passkey', async () => {
+    const service = await start(await open());
+    const ada = await service.newUser('ada');
+    const root = service.anonymous();
+    await root.logIn(ROOT.username, ROOT.password);
+    const authenticator = new SoftwareAuthenticator(ORIGIN);
+    await addPasskey(ada, authenticator);
+    await root.ok('PUT', `/api/admin/users/${ada.id}`, { status: 2 });
+    assert.equal(codeOf(await tryLogIn(service.anonymous(), authenticator)), 'account_disabled');
+    const history = await root.ok<{ outcome: string }[]>('GET', `/api/admin/logins?user_id=${ada.id}&failed=true`);
+    assert.deepEqual(
+      history.map(({ outcome }) => outcome),
+      ['disabled'],
+    );
     await service.close();
   });
 

@@ -97,7 +97,7 @@ export class TwoFactorService {
   disable(change: TwoFactorChange, code: string): Promise<void> {
     const { userId } = change.caller;
     return this.#applyChange(change, 'two-factor-off', assertEnabled, async (trx) => {
-      if (!(await this.consumeCode(trx, userId, code))) throw new AppError('wrong_code');
+      await this.useCode(trx, userId, code);
       if (!(await this.#dependencies.store.disable(trx, userId))) throw new AppError('two_factor_off');
     });
   }
@@ -106,32 +106,31 @@ export class TwoFactorService {
   async confirm(caller: AccountCaller, code: string): Promise<void> {
     const { database } = this.#dependencies;
     await this.withGuess(caller.userId, toGuessSource(caller), () =>
-      database.transaction(async (trx) => (await this.consumeCode(trx, caller.userId, code)) || undefined),
+      database.transaction((trx) => this.useCode(trx, caller.userId, code)),
     );
   }
 
-  /**
-   * Counts one guess at a code, runs the check, and refunds the guess if the check returns a value.
-   *
-   * @throws wrong_code if the check returns undefined, rate_limit_exceeded
-   */
-  async withGuess<R>(userId: number, source: GuessSource, check: () => Promise<R | undefined>): Promise<R> {
+  /** Counts one guess at a code, and refunds it unless the check throws. @throws rate_limit_exceeded */
+  async withGuess<R>(userId: number, source: GuessSource, check: () => Promise<R>): Promise<R> {
     await this.#guesses.consume(String(userId), source);
     const result = await check();
-    if (result === undefined) throw new AppError('wrong_code');
     await this.#guesses.succeed(String(userId), source);
     return result;
   }
 
-  /** Whether a TOTP or backup code is correct. Consumes the code unless the transaction is rolled back. */
-  async consumeCode(trx: Trx, userId: number, code: string): Promise<boolean> {
+  /** Uses up a TOTP or backup code. @throws wrong_code */
+  async useCode(trx: Trx, userId: number, code: string): Promise<void> {
+    const row = await this.#dependencies.store.find(userId, trx);
+    const isRight = row?.enabled_at != null && (await this.#consume(trx, userId, row.secret, code));
+    if (!isRight) throw new AppError('wrong_code');
+  }
+
+  async #consume(trx: Trx, userId: number, sealed: string, code: string): Promise<boolean> {
     const { store } = this.#dependencies;
     const plain = normalizeTypedCode(code).toLowerCase();
-    const row = await store.find(userId, trx);
-    if (row === undefined || row.enabled_at === null) return false;
     if (plain.length === BACKUP_CODE_LENGTH) return store.consumeBackupCode(trx, userId, hashBackupCode(userId, plain));
-    const step = this.#findMatchingStep(userId, row.secret, plain);
-    return step !== undefined && store.consumeTotpStep(trx, userId, row.secret, step);
+    const step = this.#findMatchingStep(userId, sealed, plain);
+    return step !== undefined && store.consumeTotpStep(trx, userId, sealed, step);
   }
 
   /** The TOTP step a code belongs to, if within the accepted drift. */
@@ -154,11 +153,9 @@ export class TwoFactorService {
   ): Promise<R> {
     const { database, store, accounts, credentials, auditLog, loginRevocation, notices } = this.#dependencies;
     const { userId } = caller;
-    const source = toGuessSource(caller);
     // A change that is impossible in the current state does not count as a guess.
     assertApplicable(await store.find(userId));
-    await this.#guesses.consume(String(userId), source);
-    const result = await database.transaction(async (trx) => {
+    const apply = async (trx: Trx): Promise<R> => {
       await accounts.lock(trx, userId);
       await credentials.assertLive(trx, caller);
       const done = await work(trx, assertApplicable(await store.find(userId, trx)));
@@ -167,9 +164,8 @@ export class TwoFactorService {
       await auditLog.record(trx, { actorId: userId, action: `self.${event}`, target: `user:${userId}`, ...origin });
       await notices.notify(trx, userId, event);
       return done;
-    });
-    await this.#guesses.succeed(String(userId), source);
-    return result;
+    };
+    return this.withGuess(userId, toGuessSource(caller), () => database.transaction(apply));
   }
 }
 
