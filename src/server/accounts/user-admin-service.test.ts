@@ -5,7 +5,7 @@ import { type AccountsFixture, ROOT, startAccounts } from '../../../test/account
 import { PASSWORD, type TestUser } from '../../../test/accounts/test-user-client.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { formatMessage } from '../../contract/messages/format-message.ts';
-import type { Notice } from '../notifications/notifier.ts';
+import { AccountStore } from './account-store.ts';
 
 type Rows = Record<string, unknown>[];
 
@@ -15,12 +15,10 @@ forEachDatabase((_name, open) => {
   let admin: TestUser;
   let count = 0;
   const ended: number[] = [];
-  const notices: Notice[] = [];
   before(async () => {
     service = await startAccounts(await open(), {
       dependencies: {
         linkedLogins: [{ revokeAll: async (_trx, userId) => void ended.push(userId) }],
-        notifier: { notify: async (_trx, notice) => void notices.push(notice) },
       },
     });
     root = service.anonymous();
@@ -363,31 +361,6 @@ forEachDatabase((_name, open) => {
     assert.deepEqual(await get(person.id), before);
   });
 
-  const audited = async (id: number, action: string) =>
-    (await root.ok<Record<string, unknown>[]>('GET', `/api/admin/audit?target=user:${id}&action=${action}`)).map(
-      ({ actor_id, before, after }) => ({ actor_id, before, after }),
-    );
-
-  it('notifies an account of a password set by an administrator, and of no other change', async () => {
-    const ada = await service.newUser('ada');
-    notices.length = 0;
-    await root.ok('PUT', `/api/admin/users/${ada.id}`, { display_name: 'Ada' });
-    assert.equal(notices.length, 0);
-    await root.ok('PUT', `/api/admin/users/${ada.id}`, { password: 'another fine password' });
-    assert.deepEqual(
-      notices.map(({ userId, title }) => [userId, title.en]),
-      [[ada.id, 'Your password was changed']],
-    );
-  });
-
-  it('audits who removed which account, and keeps only the name it had', async () => {
-    const bob = await service.newUser('bob');
-    await root.ok('DELETE', `/api/admin/users/${bob.id}`);
-    assert.deepEqual(await audited(bob.id, 'user.delete'), [
-      { actor_id: root.id, before: { username: 'bob', role: 'user' }, after: null },
-    ]);
-  });
-
   it('assigns a user name to one of two accounts renamed concurrently', async () => {
     const ids = [(await service.newUser('left')).id, (await service.newUser('right')).id];
     const answers = await Promise.all(
@@ -395,6 +368,16 @@ forEachDatabase((_name, open) => {
     );
     const refused = answers.filter(({ body }) => !body.success).map(({ status, body }) => [status, body.message]);
     assert.deepEqual(refused, [[200, formatMessage('username_taken', 'en')]]);
+  });
+
+  it('names the e-mail if another account takes it while an administrator enters it', async (test) => {
+    const [left, right] = [await service.newUser('one-mail'), await service.newUser('same-mail')];
+    await root.ok('PUT', `/api/admin/users/${left.id}`, { email: 'both@example.org' });
+    test.mock.method(AccountStore.prototype, 'isLoginEmailTaken', async () => false, { times: 1 });
+    assert.equal(
+      await root.fails(200, 'PUT', `/api/admin/users/${right.id}`, { email: 'both@example.org' }),
+      formatMessage('email_taken', 'en'),
+    );
   });
 
   it('ends all sessions of a user who changes the password with a management token', async () => {

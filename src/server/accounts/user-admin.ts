@@ -94,9 +94,9 @@ export class UserAdminService {
     try {
       await database.transaction((trx) => this.#apply(trx, caller, id, update, hash, origin));
     } catch (error) {
-      // Another account took the name concurrently; the unique index rejected the update.
-      if (isUniqueViolation(error)) throw new AppError('username_taken', { cause: error });
-      throw error;
+      // Another account took the name or e-mail concurrently; the unique index rejected the update.
+      if (!isUniqueViolation(error)) throw error;
+      throw new AppError(update.username === undefined ? 'email_taken' : 'username_taken', { cause: error });
     }
   }
 
@@ -223,8 +223,8 @@ export class UserAdminService {
     if (reason !== undefined) {
       const isOwn = caller.kind === 'session' && caller.userId === id;
       await loginRevocation.revokeAll(trx, id, reason, isOwn ? caller.sessionId : undefined);
-      if (reason === 'role_changed') await notices.notify(trx, id, 'role-changed');
     }
+    if (isChanged(account, columns, 'role')) await notices.notify(trx, id, 'role-changed');
     await auditLog.record(trx, {
       actorId: caller.userId,
       action: 'user.update',
@@ -283,15 +283,23 @@ const toLoginEmail = (email: string | null | undefined, now: number): AccountCol
 const removesRootAccess = ({ role, status }: UserUpdate): boolean =>
   (role !== undefined && role !== 'root') || status === DISABLED;
 
-const toColumns = ({ username, email, display_name, role, status, ...limits }: UserUpdate): Columns =>
+const toColumns = ({
+  username,
+  email,
+  display_name,
+  role,
+  status,
+  concurrent_tasks,
+  queued_tasks,
+}: UserUpdate): Columns =>
   defined({
     username,
     email: normalizeEmail(email),
     display_name,
     role,
-    status: status === undefined ? undefined : status === DISABLED ? DISABLED : ENABLED,
-    concurrent_tasks: limits.concurrent_tasks,
-    queued_tasks: limits.queued_tasks,
+    status,
+    concurrent_tasks,
+    queued_tasks,
   });
 
 /** Why the change ends the sessions of the account; undefined if it does not. */

@@ -32,6 +32,9 @@ forEachDatabase((_name, open) => {
     await root.ok('PUT', `/api/admin/users/${person.id}`, { role: 'admin' });
     await root.ok('PUT', `/api/admin/users/${person.id}`, { role: 'admin' });
     assert.deepEqual(told(person.id), ['Your password was changed', 'Your role was changed']);
+    notices.length = 0;
+    await root.ok('PUT', `/api/admin/users/${person.id}`, { role: 'user', password: 'one more password' });
+    assert.deepEqual(told(person.id), ['Your password was changed', 'Your role was changed'], 'both at once');
   });
 
   it('confirms an address only if an administrator enters one', async () => {
