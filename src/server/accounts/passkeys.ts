@@ -11,6 +11,7 @@ import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
+import { tryParse } from '../platform/json.ts';
 import { type Metrics, recordingOutcome } from '../platform/metrics.ts';
 import { createSigner, hashToken, randomText, type Signer } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
@@ -183,12 +184,8 @@ function readChallenge({ response }: NewCredential | Assertion): string | undefi
 }
 
 function readClientData(clientDataJson: string): Readonly<Record<string, unknown>> {
-  try {
-    const data: unknown = JSON.parse(Buffer.from(clientDataJson, 'base64url').toString());
-    return isObject(data) ? data : {};
-  } catch {
-    return {};
-  }
+  const data = tryParse(Buffer.from(clientDataJson, 'base64url'));
+  return isObject(data) ? data : {};
 }
 
 /** The library accepts use inside a foreign frame if the browser does not name the outer page. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { CLOSED, ENABLED, outranks } from '../../contract/account-fields.ts';
 import type { Endpoint, ModelPolicy } from '../../contract/endpoint.ts';
 import { AUDIENCES, type Audience, type OauthScope, RESOURCE_METADATA_PATH } from '../../contract/oauth.ts';
-import { defined } from '../../contract/objects.ts';
+import { defined, isObject } from '../../contract/objects.ts';
 import { includesRole, ORGANIZATION_HEADER, type OrganizationRole } from '../../contract/organization-roles.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { createIpCheck } from '../platform/client-ip.ts';
@@ -16,6 +16,7 @@ import type {
   ModelCaller,
   Owner,
 } from '../platform/http/route-registry.ts';
+import { tryParse } from '../platform/json.ts';
 import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
 import { hashToken } from '../platform/tokens.ts';
@@ -360,11 +361,7 @@ const readVolcengineKey = (header: string): string | undefined =>
 /** Clients that sign a JWT with a key pair put the access key into `iss`, which is the caller's key, as above. */
 function readIssuer(token: string): string | undefined {
   const payload = /^eyJ[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token)?.[1];
-  if (payload === undefined) return undefined;
-  try {
-    const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly iss?: unknown };
-    return typeof iss === 'string' && iss.startsWith(CREDENTIAL_PREFIX.model) ? iss : undefined;
-  } catch {
-    return undefined;
-  }
+  const claims = payload === undefined ? undefined : tryParse(Buffer.from(payload, 'base64url'));
+  const iss = isObject(claims) ? claims.iss : undefined;
+  return typeof iss === 'string' && iss.startsWith(CREDENTIAL_PREFIX.model) ? iss : undefined;
 }

@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { OAUTH_SCOPES, type OauthScope } from '../../contract/oauth.ts';
+import { isObject } from '../../contract/objects.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import { upToEntries } from '../platform/cache.ts';
 import type { Clock } from '../platform/clock.ts';
+import { tryParse } from '../platform/json.ts';
 import { type OutboundClient, OutboundError } from '../platform/outbound/outbound.ts';
 import { type DeviceClient, isRedirectUri } from './clients.ts';
 import { toSingleLine } from './codes.ts';
@@ -117,7 +119,8 @@ function toFreshMs(cacheControl = ''): number {
 
 /** The client of a document; undefined if the document is not for this id, or describes a client with a secret. */
 function toClient(id: string, text: string): DeviceClient | undefined {
-  const document = parseObject(text);
+  const document = tryParse(text);
+  if (!isObject(document)) return undefined;
   const { client_id, client_name, redirect_uris, scope, token_endpoint_auth_method: method } = document;
   if (client_id !== id || 'client_secret' in document) return undefined;
   if (method !== undefined && method !== 'none') return undefined;
@@ -129,13 +132,4 @@ function toClient(id: string, text: string): DeviceClient | undefined {
   const named = typeof scope === 'string' ? new Set(scope.split(' ')) : undefined;
   const scopes: readonly OauthScope[] | undefined = named && OAUTH_SCOPES.filter((each) => named.has(each));
   return { id, name: name === '' ? publisher : name, type: 'public', redirectUris: redirect_uris, scopes, publisher };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }

@@ -8,6 +8,7 @@ import { defined } from '../../contract/objects.ts';
 import { Assertion } from '../../contract/passkey-credentials.ts';
 import { AppError } from '../platform/app-error.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
+import { tryParse } from '../platform/json.ts';
 import { TEXTS, type Texts } from './texts.ts';
 
 /** A credential the browser should offer. */
@@ -91,12 +92,7 @@ for (const form of supported ? document.querySelectorAll('form[data-passkeys]') 
 
 /** Reads the field that the script fills in. @throws wrong_passkey */
 export function parsePasskeyField(text: string): Assertion {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new AppError('wrong_passkey');
-  }
+  const value = tryParse(text);
   if (!Check(Assertion, value)) throw new AppError('wrong_passkey');
   return value;
 }
@@ -108,12 +104,10 @@ interface FieldError {
 
 const errorParagraph = ({ error }: FieldError): Markup | undefined =>
   error === undefined ? undefined : html`<p class="error" id="error" role="alert">${error}</p>`;
-const describedBy = ({ error }: FieldError, hint = ''): Markup =>
-  error === undefined
-    ? hint === ''
-      ? html``
-      : html`aria-describedby="${hint}"`
-    : html`aria-invalid="true" aria-describedby="error ${hint}"`;
+function describedBy({ error }: FieldError, hint = ''): Markup {
+  if (error !== undefined) return html`aria-invalid="true" aria-describedby="error ${hint}"`;
+  return hint === '' ? html`` : html`aria-describedby="${hint}"`;
+}
 
 /** The page that asks for the code. */
 export function enterCodeView(view: PageContext, wrong: FieldError = {}): string {
