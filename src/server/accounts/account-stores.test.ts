@@ -209,11 +209,11 @@ describe('credential storage', () => {
       assert.equal(await rename(1, one), true);
       assert.deepEqual([await namesOf(1), await namesOf(2)], [['b', 'x'], ['d']]);
       const { kysely } = database;
-      assert.equal(await store.revokeOwn({ userId: 2 }, one, 5), false);
-      assert.equal(await store.revokeOwn({ userId: 1 }, llm, 5), false);
-      assert.equal(await store.revoke(kysely, { userId: 1 }, one, 'llm', 5), false);
+      assert.equal(await store.revoke({ userId: 2 }, one, 5), false);
+      assert.equal(await store.revoke({ userId: 1 }, llm, 5), false);
+      await run((trx) => store.revokeLlm(trx, [one], 5));
       assert.deepEqual(
-        [await store.revokeOwn({ userId: 1 }, one, 5), await store.revokeOwn({ userId: 1 }, one, 6)],
+        [await store.revoke({ userId: 1 }, one, 5), await store.revoke({ userId: 1 }, one, 6)],
         [true, false],
       );
       assert.deepEqual([await rename(1, one), await store.findByHash('a')], [false, undefined]);

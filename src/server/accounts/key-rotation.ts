@@ -1,4 +1,3 @@
-import { MAX_OVERLAP_SECONDS } from '../../contract/api-tokens.ts';
 import { invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -44,7 +43,6 @@ export class KeyRotation {
    */
   rotate(owner: TokenOwner, id: number, overlapSeconds: number, origin: RequestOrigin): Promise<RotatedKey> {
     const { database, clock, auditLog, notices } = this.#dependencies;
-    if (overlapSeconds > MAX_OVERLAP_SECONDS) throw new RangeError('the overlap is too long');
     const { userId, actorId = userId } = owner;
     const key = newModelKey();
     return database.transaction(async (trx) => {

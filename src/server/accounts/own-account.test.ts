@@ -203,10 +203,6 @@ forEachDatabase((_name, open) => {
     for (const time_zone of ['', 'Mars/Base', '+02:00', '../etc', 5, null, 'x'.repeat(65)]) {
       await person.fails(400, 'PUT', '/api/user/settings', { time_zone });
     }
-    const inside = await service.database.transaction((trx) =>
-      service.accounts.settings.findTimeZoneIn(trx, person.id),
-    );
-    assert.equal(inside, 'Asia/Shanghai');
   });
 
   it('rejects malformed bodies in the envelope', async () => {

@@ -210,11 +210,10 @@ describe('token service', () => {
       assert.ok(!(await rows(bob)).some((row) => row.id === llm.id));
       await bob.fails(200, 'PUT', `/api/tokens/${llm.id}`, { expires_at: null });
       await bob.fails(200, 'DELETE', `/api/tokens/${llm.id}`);
-      const revoke = () =>
-        service.database.transaction((trx) =>
-          new TokenStore(service.database).revoke(trx, { userId: bob.id }, llm.id, 'llm', service.clock.now()),
-        );
-      assert.deepEqual([await revoke(), await revoke()], [true, false]);
+      const store = new TokenStore(service.database);
+      assert.equal((await store.findActive(llm.id))?.user_id, bob.id);
+      await service.database.transaction((trx) => store.revokeLlm(trx, [llm.id], service.clock.now()));
+      assert.equal(await store.findActive(llm.id), undefined);
     });
 
     it('revokes a key once', async () => {

@@ -163,7 +163,7 @@ export class TokenService {
   /** @throws not_exist */
   async revoke(owner: TokenOwner, id: number): Promise<void> {
     const { store, clock } = this.#dependencies;
-    if (!(await store.revokeOwn(owner, id, clock.now()))) throw notExistError('token');
+    if (!(await store.revoke(owner, id, clock.now()))) throw notExistError('token');
   }
 
   /**
@@ -268,8 +268,6 @@ type TokenKind = 'sk' | 'llm';
 type NewToken = Insertable<Tables['tokens']>;
 /** The columns a token's owner may change. */
 type ChangeableColumns = Pick<NewToken, Extract<keyof TokenSettings, keyof NewToken>>;
-
-const IDS_PER_UPDATE = 500;
 
 const activeWithAccounts = (db: Executor) =>
   db
@@ -438,22 +436,16 @@ export class TokenStore {
     );
   }
 
-  /** Returns false if there is no such token or it was already revoked. */
-  async revoke(
-    db: Executor,
-    { userId, actorId }: TokenOwner,
-    id: number,
-    kind: TokenKind,
-    now: number,
-  ): Promise<boolean> {
+  /** Revokes an `sk-` token of the account; returns false if there is none or it was already revoked. */
+  async revoke({ userId, actorId }: TokenOwner, id: number, now: number): Promise<boolean> {
     return wasChanged(
-      await db
+      await this.#database.kysely
         .updateTable('tokens')
         .set({ revoked_at: now })
         .where('id', '=', id)
         .where('user_id', '=', userId)
         .$if(actorId !== undefined, (query) => query.where('actor_id', '=', actorId ?? 0))
-        .where('kind', '=', kind)
+        .where('kind', '=', 'sk')
         .where('revoked_at', 'is', null)
         .executeTakeFirst(),
     );
@@ -469,11 +461,6 @@ export class TokenStore {
         .where('kind', '=', 'llm')
         .where('revoked_at', 'is', null)
         .execute();
-  }
-
-  /** Revokes an `sk-` token of the account outside of a transaction. */
-  revokeOwn(owner: TokenOwner, id: number, now: number): Promise<boolean> {
-    return this.revoke(this.#database.kysely, owner, id, 'sk', now);
   }
 
   /** Revokes the tokens a member created, of one organization or of all. */
@@ -522,14 +509,9 @@ export class TokenStore {
     });
   }
 
+  /** @param ids as many as a `PeriodicWriter` writes at once */
   async recordUse(ids: readonly number[], now: number): Promise<void> {
-    for (let start = 0; start < ids.length; start += IDS_PER_UPDATE) {
-      await this.#database.kysely
-        .updateTable('tokens')
-        .set({ last_used_at: now })
-        .where('id', 'in', ids.slice(start, start + IDS_PER_UPDATE))
-        .execute();
-    }
+    await this.#database.kysely.updateTable('tokens').set({ last_used_at: now }).where('id', 'in', ids).execute();
   }
 }
 
