@@ -40,6 +40,9 @@ export interface NewAccount {
   readonly created_at: number;
 }
 
+/** Columns of an account that no e-mail logs in to. */
+export const NO_LOGIN_EMAIL = { login_email: null, email_confirmed_at: null } as const;
+
 /** The columns an update may change. */
 export type AccountColumns = Partial<
   Pick<Account, 'username' | 'email' | 'display_name' | 'role' | 'status' | 'concurrent_tasks' | 'queued_tasks'> &
@@ -235,8 +238,7 @@ export class AccountStore {
       .set({
         username: sql`case when kind = 'organization' then username end`,
         email: null,
-        login_email: null,
-        email_confirmed_at: null,
+        ...NO_LOGIN_EMAIL,
         display_name: '',
         status: DISABLED,
         removed_at: now,

@@ -6,7 +6,7 @@ import type { Database } from '../platform/db/database.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
-import { AccountStore } from './account-store.ts';
+import { AccountStore, NO_LOGIN_EMAIL } from './account-store.ts';
 import { AuditStore } from './audit-log.ts';
 import { PasskeyStore } from './passkeys.ts';
 import { assertUncommonPassword, PasswordHasher } from './passwords.ts';
@@ -52,7 +52,7 @@ export async function createFirstAdministrator(
     // Claimed before the account is created, so that the loser of a race creates none.
     if (!(await accounts.claimFirstAdministrator(trx))) return false;
     const now = clock.now();
-    const names = { username, display_name: username, email: null, login_email: null, email_confirmed_at: null };
+    const names = { username, display_name: username, email: null, ...NO_LOGIN_EMAIL };
     const id = await accounts.insert(trx, { ...names, role: 'root', created_at: now });
     if (id === undefined) throw new Error(`the first administrator could not be made: ${username} exists`);
     await accounts.putPassword(trx, id, hash, now, isGenerated);

@@ -1,6 +1,7 @@
 import { ENABLED, type Role } from '../../contract/account-fields.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
+import { statementParts } from '../platform/db/sql.ts';
 import type { Caller } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import { RevocationWatch } from '../platform/revocation-watch.ts';
@@ -66,7 +67,7 @@ export class CredentialRevocationWatch {
     const own = ([found]: ValidCredential[]) => (found?.userId === userId ? found : undefined);
     if (kind === 't') {
       const tokenHash = await this.#store.userTokenHash(userId);
-      if (tokenHash === undefined || rest.length !== TOKEN_REFERENCE_LENGTH || !tokenHash.startsWith(rest)) return;
+      if (rest.length !== TOKEN_REFERENCE_LENGTH || !tokenHash?.startsWith(rest)) return undefined;
       const found = own(await this.#store.userTokens([tokenHash]));
       return found && { kind: 'user-token', userId, role: found.role, tokenHash };
     }
@@ -184,9 +185,6 @@ interface ValidCredential {
   readonly role: Role;
 }
 
-/** Identifiers per query; both SQLite and PostgreSQL accept far more parameters than this. */
-const BATCH = 500;
-
 /** SQL that checks the validity of many credentials at once. Every query uses a primary key or unique index. */
 class CredentialRevalidationStore {
   readonly #database: Database<Tables>;
@@ -266,13 +264,12 @@ class CredentialRevalidationStore {
   /** Keys of all memberships of the given organizations that are enabled. */
   async memberships(organizationIds: readonly number[]): Promise<ReadonlySet<string | undefined>> {
     const keys = new Set<string | undefined>();
-    const ids = [...new Set(organizationIds)];
-    for (let start = 0; start < ids.length; start += BATCH) {
+    for (const ids of statementParts([...new Set(organizationIds)])) {
       const rows = await this.#database.kysely
         .selectFrom('organization_members')
         .innerJoin('accounts', 'accounts.id', 'organization_members.organization_id')
         .select(['organization_members.organization_id', 'organization_members.user_id', 'organization_members.role'])
-        .where('organization_members.organization_id', 'in', ids.slice(start, start + BATCH))
+        .where('organization_members.organization_id', 'in', ids)
         .where('accounts.status', '=', ENABLED)
         .execute();
       for (const row of rows) keys.add(toMemberKey(row.organization_id, row.user_id, row.role));
@@ -296,6 +293,6 @@ async function inBatches<Id>(
   find: (batch: readonly Id[]) => Promise<ValidCredential[]>,
 ): Promise<ValidCredential[]> {
   const found: ValidCredential[] = [];
-  for (let start = 0; start < ids.length; start += BATCH) found.push(...(await find(ids.slice(start, start + BATCH))));
+  for (const part of statementParts(ids)) found.push(...(await find(part)));
   return found;
 }

@@ -25,7 +25,7 @@ import {
   toGuessSource,
 } from './rate-limits.ts';
 import type { SecondFactors, SecondStepProof } from './second-factors.ts';
-import type { PendingLoginStore, SessionService, SessionStore } from './sessions.ts';
+import { type PendingLoginStore, type SessionService, type SessionStore, toClientColumns } from './sessions.ts';
 import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
 import type { WaysIn } from './ways-in.ts';
@@ -382,9 +382,6 @@ const FAILURES: Readonly<Partial<Record<ErrorCode, Exclude<LoginOutcomeName, 'su
 
 const PLAIN_LOGIN: LoginSubject = { name: 'login', subject: '' };
 
-const MAX_ADDRESS_LENGTH = 64;
-const MAX_USER_AGENT_LENGTH = 300;
-
 /** One login attempt to record. */
 interface LoginAttempt {
   readonly userId: number;
@@ -456,8 +453,7 @@ export class LoginHistory {
       outcome,
       two_step: twoStep ? 1 : 0,
       known_source: isKnownSource ? 1 : 0,
-      address: client.address.slice(0, MAX_ADDRESS_LENGTH),
-      user_agent: client.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+      ...toClientColumns(client),
       created_at: this.#clock.now(),
     };
   }

@@ -6,12 +6,11 @@ import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { AccountStore } from './account-store.ts';
+import { type AccountStore, NO_LOGIN_EMAIL } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import { type EmailConfirmationService, normalizeEmail } from './email.ts';
 import type { LoginService } from './login-service.ts';
 import { assertUncommonPassword } from './passwords.ts';
-import { NO_LOGIN_EMAIL } from './registration.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { LoginRevocation } from './sessions.ts';
 
@@ -165,11 +164,6 @@ export class UserTimeZone {
   /** IANA name of the time zone that defines an account's days. */
   findTimeZone(userId: number): Promise<string> {
     return this.#accounts.findTimeZone(userId);
-  }
-
-  /** Same as `findTimeZone`, inside a transaction. */
-  findTimeZoneIn(trx: Trx, userId: number): Promise<string> {
-    return this.#accounts.findTimeZone(userId, trx);
   }
 
   /** @throws invalid_request for an unknown zone */

@@ -11,7 +11,7 @@ import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { Tables, Trx } from '../tables.ts';
-import type { Account, AccountFilter, AccountStore } from './account-store.ts';
+import { type Account, type AccountFilter, type AccountStore, NO_LOGIN_EMAIL } from './account-store.ts';
 import type { BindingStore } from './bindings.ts';
 import { type EmailConfirmationService, normalizeEmail } from './email.ts';
 import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
@@ -252,6 +252,3 @@ function* toUsernames(preferred: string): Generator<string> {
   for (let number = 2; number <= USERNAME_TRIES; number++) yield `${base}-${number}`;
   for (let tries = 0; tries < 3; tries++) yield `${base}-${randomText(8, 'abcdefghijkmnpqrstuvwxyz23456789')}`;
 }
-
-/** Columns of an account that can log in by user name only. */
-export const NO_LOGIN_EMAIL = { login_email: null, email_confirmed_at: null } as const;

@@ -6,8 +6,8 @@ import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
-import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
-import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
+import { prepareQuery, statementParts, wasChanged } from '../platform/db/sql.ts';
+import type { AccountCaller, LoginClient, RequestOrigin } from '../platform/http/route-registry.ts';
 import { hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
@@ -22,10 +22,12 @@ export const SESSION_MS = 7 * DAY_MS;
  * for each.
  */
 const EXTEND_EVERY_MS = HOUR_MS;
-const MAX_ADDRESS_LENGTH = 64;
-/** Hashes per statement, below the databases' limits of parameters. */
-const HASH_BATCH = 500;
-const MAX_USER_AGENT_LENGTH = 300;
+
+/** Where a login came from, shortened for lists. */
+export const toClientColumns = ({ address, userAgent }: Pick<LoginClient, 'address' | 'userAgent'>) => ({
+  address: address.slice(0, 64),
+  user_agent: userAgent.slice(0, 300),
+});
 
 interface SessionServiceDependencies {
   readonly store: SessionStore;
@@ -43,14 +45,13 @@ export class SessionService {
   }
 
   /** Starts a session under a new id and returns its cookie value, of which only the hash is stored. */
-  async start(trx: Trx, userId: number, client: { readonly address: string; readonly userAgent: string }) {
+  async start(trx: Trx, userId: number, client: Pick<LoginClient, 'address' | 'userAgent'>): Promise<string> {
     const token = randomToken(CREDENTIAL_PREFIX.session, 43);
     const now = this.#clock.now();
     await this.#store.insert(trx, {
       hash: hashToken(token),
       user_id: userId,
-      address: client.address.slice(0, MAX_ADDRESS_LENGTH),
-      user_agent: client.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+      ...toClientColumns(client),
       created_at: now,
       expires_at: now + SESSION_MS,
     });
@@ -118,6 +119,8 @@ interface SessionRow {
   readonly created_at: number;
   readonly last_used_at: number;
 }
+
+const ENDED_SESSION_COLUMNS = 3;
 
 interface NewSession {
   readonly hash: string;
@@ -221,9 +224,8 @@ export class SessionStore {
 
   /** Revokes the sessions of these cookies that have not ended. */
   async endByHashes(trx: Trx, hashes: readonly string[], end: SessionEnd): Promise<void> {
-    for (let start = 0; start < hashes.length; start += HASH_BATCH) {
-      const batch = hashes.slice(start, start + HASH_BATCH);
-      const ended = await trx.deleteFrom('sessions').where('hash', 'in', batch).returning('hash').execute();
+    for (const part of statementParts(hashes, ENDED_SESSION_COLUMNS)) {
+      const ended = await trx.deleteFrom('sessions').where('hash', 'in', part).returning('hash').execute();
       if (ended.length === 0) continue;
       await trx
         .insertInto('ended_sessions')
