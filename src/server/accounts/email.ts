@@ -11,7 +11,7 @@ import type { Database } from '../platform/db/database.ts';
 import { isUniqueViolation } from '../platform/db/sql.ts';
 import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { normalizeName } from '../platform/text.ts';
-import { hashToken, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Account, AccountAccess, AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -21,7 +21,7 @@ import { assertUncommonPassword, type PasswordHasher } from './passwords.ts';
 import type { AccountRateLimits, KnownSourceStore } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { LinkedLogins, LoginRevocation, SessionService } from './sessions.ts';
-import { CREDENTIAL_PREFIX, type TokenStore } from './tokens.ts';
+import type { TokenStore } from './tokens.ts';
 import type { TwoFactorStore } from './two-factor.ts';
 import type { WaysIn } from './ways-in.ts';
 

@@ -12,7 +12,7 @@ import { deleteOldRows, type OldRows, readLargeListPage } from '../platform/db/s
 import type { AccountCaller, LoginClient } from '../platform/http/route-registry.ts';
 import type { Log } from '../platform/log.ts';
 import { normalizeName } from '../platform/text.ts';
-import { hashToken, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { Account, AccountStore } from './account-store.ts';
 import type { PasskeyService } from './passkeys.ts';
@@ -26,7 +26,6 @@ import {
 } from './rate-limits.ts';
 import type { SecondFactors, SecondStepProof } from './second-factors.ts';
 import { type PendingLoginStore, type SessionService, type SessionStore, toClientColumns } from './sessions.ts';
-import { CREDENTIAL_PREFIX } from './tokens.ts';
 import type { TwoFactorService } from './two-factor.ts';
 import type { WaysIn } from './ways-in.ts';
 

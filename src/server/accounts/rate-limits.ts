@@ -4,10 +4,9 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { AccountCaller, LoginClient } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter, type RateLimits } from '../platform/limits/rate-limits.ts';
-import { hashToken, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { SessionStore } from './sessions.ts';
-import { CREDENTIAL_PREFIX } from './tokens.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

@@ -19,12 +19,12 @@ import type {
 import { tryParse } from '../platform/json.ts';
 import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
-import { hashToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken } from '../platform/tokens.ts';
 import type { AccountStore } from './account-store.ts';
 import type { FoundMembership, Memberships } from './memberships.ts';
 import type { SecondFactors } from './second-factors.ts';
 import type { ManagementTokenStore, SessionService } from './sessions.ts';
-import { CREDENTIAL_PREFIX, type TokenRow, type TokenStore } from './tokens.ts';
+import type { TokenRow, TokenStore } from './tokens.ts';
 
 const MAX_TOKEN_LENGTH = 200;
 /** Long enough for a JWT or signature that contains a token. */

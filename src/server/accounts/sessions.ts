@@ -8,12 +8,11 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery, statementParts, wasChanged } from '../platform/db/sql.ts';
 import type { AccountCaller, LoginClient, RequestOrigin } from '../platform/http/route-registry.ts';
-import { hashToken, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { AccountStore } from './account-store.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { SecurityNotices } from './security-notices.ts';
-import { CREDENTIAL_PREFIX } from './tokens.ts';
 
 /** Lifetime of a session after its last use. */
 export const SESSION_MS = 7 * DAY_MS;

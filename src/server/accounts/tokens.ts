@@ -9,7 +9,7 @@ import type { Clock } from '../platform/clock.ts';
 import { BatchedLookup } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import { jsonTexts, nullsLast, prepareQuery, statementParts, wasChanged } from '../platform/db/sql.ts';
-import { hashToken, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { SpendLimitState } from '../quota/spend-limits.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
@@ -514,19 +514,3 @@ export class TokenStore {
     await this.#database.kysely.updateTable('tokens').set({ last_used_at: now }).where('id', 'in', ids).execute();
   }
 }
-
-/**
- * Prefixes that identify the kind of a credential. Each kind is looked up in its own table only, so that none is
- * accepted as another.
- */
-export const CREDENTIAL_PREFIX = {
-  session: 'rgs_',
-  pendingLogin: 'rgpl_',
-  knownDevice: 'rgkd_',
-  management: 'rgut_',
-  device: 'rgat_',
-  /** An OAuth access_token with scopes; a prefix of its own, since releases without scopes would accept it anywhere. */
-  grant: 'rgoa_',
-  model: 'sk-',
-  emailLink: 'rgel_',
-} as const;

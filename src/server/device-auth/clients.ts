@@ -9,11 +9,10 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery, wasChanged } from '../platform/db/sql.ts';
 import type { Actor } from '../platform/http/route-registry.ts';
-import { hashToken, isSameSecret, randomText, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, isSameSecret, randomText, randomToken } from '../platform/tokens.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 
 const MAX_SECRETS = 2;
-const SECRET_PREFIX = 'rgcs_';
 const HINT_LENGTH = 9;
 
 /** Properties of a client that administrators choose. */
@@ -67,8 +66,8 @@ interface ClientServiceDependencies {
 }
 
 /**
- * Registered clients, and those that describe themselves. Nothing is cached between requests, so disabling a client or retiring a secret takes effect
- * immediately on every process.
+ * Registered clients, and those that describe themselves. Registered ones are read for every request, so disabling one
+ * or retiring a secret takes effect immediately on every process.
  */
 export class ClientService {
   readonly #dependencies: ClientServiceDependencies;
@@ -212,7 +211,7 @@ export class ClientService {
 
   async #insertSecret(trx: Trx, clientId: string): Promise<{ id: number; secret: string }> {
     const { store, clock } = this.#dependencies;
-    const secret = randomToken(SECRET_PREFIX, 42, { checksum: true });
+    const secret = randomToken(CREDENTIAL_PREFIX.clientSecret, 42, { checksum: true });
     const id = await store.insertSecret(trx, {
       client_id: clientId,
       hash: hashToken(secret),

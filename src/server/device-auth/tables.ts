@@ -10,7 +10,7 @@ import { hashToken } from '../platform/tokens.ts';
 
 /** Tables of the device authorization capability. */
 export interface DeviceAuthTables {
-  /** Registered clients. Disabling one ends all its device sign-ins. */
+  /** Registered clients. A disabled one gets no codes and no tokens; tokens it already has work until they expire. */
   device_clients: {
     client_id: string;
     name: string;

@@ -13,7 +13,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { RequestOrigin } from '../platform/http/route-registry.ts';
 import { type Metrics, REUSED, recordingOutcome, type TokenGrant } from '../platform/metrics.ts';
-import { hashToken, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, randomToken } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { AuthorizationFilter, AuthorizationStore } from './authorization-store.ts';
@@ -31,10 +31,6 @@ import {
 import { hashAuthorizationCode, matchesChallenge } from './grants.ts';
 import type { DeviceRateLimits } from './rate-limits.ts';
 
-const ACCESS_PREFIX = 'rgat_';
-/** Of a grant; see `CREDENTIAL_PREFIX.grant`. */
-const GRANT_PREFIX = 'rgoa_';
-const REFRESH_PREFIX = 'rgrt_';
 const TOKEN_LENGTH = 42;
 
 /** `expiresInSeconds`: remaining lifetime of the access_token. `scope`: as in an OAuth response. */
@@ -364,11 +360,11 @@ export class DeviceTokenService {
   async #findAuthorizationOfToken(token: string): Promise<AuthorizationFilter | undefined> {
     const { authorizations, tokens } = this.#dependencies;
     const hash = hashToken(token);
-    if (token.startsWith(ACCESS_PREFIX) || token.startsWith(GRANT_PREFIX)) {
+    if (token.startsWith(CREDENTIAL_PREFIX.device) || token.startsWith(CREDENTIAL_PREFIX.grant)) {
       const row = await authorizations.findByAccessToken(hash);
       return row && { id: row.id };
     }
-    if (token.startsWith(REFRESH_PREFIX)) {
+    if (token.startsWith(CREDENTIAL_PREFIX.refresh)) {
       const row = await authorizations.findRefreshToken(hash);
       return row && { id: row.authorization_id };
     }
@@ -414,9 +410,9 @@ function assertGranted(
  * grant.
  */
 function newTokenPair(now: number, accessEnd: number, refreshEnd: number, scopes: string | null) {
-  const prefix = scopes === null ? ACCESS_PREFIX : GRANT_PREFIX;
+  const prefix = scopes === null ? CREDENTIAL_PREFIX.device : CREDENTIAL_PREFIX.grant;
   const accessToken = randomToken(prefix, TOKEN_LENGTH, { checksum: true });
-  const refreshToken = randomToken(REFRESH_PREFIX, TOKEN_LENGTH, { checksum: true });
+  const refreshToken = randomToken(CREDENTIAL_PREFIX.refresh, TOKEN_LENGTH, { checksum: true });
   const expiresInSeconds = Math.floor((accessEnd - now) / 1000);
   return {
     pair: { accessToken, refreshToken, expiresInSeconds, scope: scopes ?? DEVICE_SCOPE },

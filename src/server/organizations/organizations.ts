@@ -23,14 +23,13 @@ import { workOnEach } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Actor, RequestOrigin } from '../platform/http/route-registry.ts';
 import { assertWithinLimit, type RateLimiter } from '../platform/limits/rate-limits.ts';
-import { hashToken, randomToken } from '../platform/tokens.ts';
+import { CREDENTIAL_PREFIX, hashToken, randomToken } from '../platform/tokens.ts';
 import type { SealedColumn, Vault } from '../platform/vault.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { LockedOrganization, OrganizationRow, OrganizationStore, OwnOrganization } from './organization-store.ts';
 
 const INVITATION_MS = 7 * DAY_MS;
-const INVITATION_PREFIX = 'rgin_';
 const INVITATION_MAIL = 'organization-invitation';
 /** Page of the console that accepts an invitation; the token is in the fragment, which browsers do not send. */
 const ACCEPT_PAGE = '/account/invitation';
@@ -272,7 +271,7 @@ export class OrganizationService {
     return database.transaction(async (trx) => {
       const found = await this.lockOwn(trx, slug, actor.actorId, 'admin');
       if (!canManageMember(found.role, role)) throw new AppError('forbidden');
-      const token = randomToken(INVITATION_PREFIX, 43);
+      const token = randomToken(CREDENTIAL_PREFIX.invitation, 43);
       const expiresAt = clock.now() + INVITATION_MS;
       const id = await store.insertInvitation(trx, {
         organization_id: found.id,

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { maskSecrets, openLog } from './log.ts';
-import { randomToken } from './tokens.ts';
-
-const PREFIXES = ['sk-', 'rgat_', 'rgoa_', 'rgrt_', 'rgut_', 'rgs_', 'rgcs_', 'rgpl_'];
+import { CREDENTIAL_PREFIX, randomToken } from './tokens.ts';
 
 it('masks texts that resemble secrets, and values of secret keys anywhere in a line', () => {
   const lines: string[] = [];
   const log = openLog('trace', { write: (line) => void lines.push(line) });
-  const secrets = PREFIXES.map((prefix) => randomToken(prefix, 42));
+  const secrets = Object.values(CREDENTIAL_PREFIX).map((prefix) => randomToken(prefix, 42));
   for (const secret of secrets) {
     for (const text of [`the key ${secret} is wrong`, `Bearer ${secret}`, `https://a.example/?key=${secret}&x=1`])
       assert.ok(!maskSecrets(text).includes(secret), text);

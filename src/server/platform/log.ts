@@ -29,9 +29,9 @@ const SECRET_KEYS = [
   'x-goog-api-key',
 ];
 
-/** Parts of free text that resemble a secret: our prefixes, bearer values, keys in URLs. */
+/** Parts of free text that resemble a secret: the prefixes of `CREDENTIAL_PREFIX`, bearer values, keys in URLs. */
 const SECRET_PATTERN =
-  /\b(?:sk|llm|rgat|rgoa|rgrt|rgut|rgs|rgcs|rgpl)[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
+  /\b(?:sk|llm|rg[a-z]{1,2})[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
 
 /** Replaces everything in the text that resembles a secret. */
 export const maskSecrets = (text: string): string =>

@@ -27,6 +27,25 @@ function toBase62(value: number, length: number): string {
   return digits;
 }
 
+/**
+ * Prefixes that identify the kind of a credential. Each kind is looked up in its own table only, so that none is
+ * accepted as another.
+ */
+export const CREDENTIAL_PREFIX = {
+  session: 'rgs_',
+  pendingLogin: 'rgpl_',
+  knownDevice: 'rgkd_',
+  management: 'rgut_',
+  device: 'rgat_',
+  /** An OAuth access_token, which opens only what its scopes say. */
+  grant: 'rgoa_',
+  refresh: 'rgrt_',
+  clientSecret: 'rgcs_',
+  model: 'sk-',
+  emailLink: 'rgel_',
+  invitation: 'rgin_',
+} as const;
+
 const CHECKSUM_LENGTH = 6;
 
 /**
