@@ -2,6 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../platform/app-error.ts';
+import { Semaphore } from '../platform/concurrency.ts';
 
 /** How long an idle thread is kept for the next call. */
 const IDLE_MS = 10_000;
@@ -120,6 +121,8 @@ const TAG_BYTES = 32;
 /** libuv's pool runs four jobs at a time; one thread stays free, because every commit waits for a flush on it. */
 const PERMITS = Math.min(availableParallelism(), 3);
 const MAX_QUEUE_LENGTH = 64;
+/** Far longer than a full queue takes. */
+const MAX_WAIT_MS = 60_000;
 const RETRY_SECONDS = 2;
 
 interface PasswordHash {
@@ -136,7 +139,7 @@ export type PermittedHasher = Pick<PasswordHasher, 'hash' | 'verify'>;
  * the queue is full.
  */
 export class PasswordHasher {
-  readonly #queue = new BoundedQueue(PERMITS, MAX_QUEUE_LENGTH);
+  readonly #permits = new Semaphore(PERMITS, MAX_QUEUE_LENGTH);
   /** Compared against for unknown accounts, so that the response time does not reveal whether an account exists. */
   readonly #dummyHash: PasswordHash;
   readonly #permitted: PermittedHasher = {
@@ -153,7 +156,7 @@ export class PasswordHasher {
 
   /** Returns the PHC string of a new password. */
   hash(password: string): Promise<string> {
-    return this.#queue.run(() => this.#hashNow(password));
+    return this.withPermit((hasher) => hasher.hash(password));
   }
 
   /**
@@ -163,15 +166,21 @@ export class PasswordHasher {
    *   costs several times as much
    */
   verify(password: string, stored: string | undefined, hidesKind = false): Promise<boolean> {
-    return this.#queue.run(() => this.#verifyNow(password, stored, hidesKind));
+    return this.withPermit((hasher) => hasher.verify(password, stored, hidesKind));
   }
 
   /**
    * Runs work that hashes while holding one permit. Attempts that the work counts before hashing are therefore limited
-   * to one per permit at a time.
+   * to one per permit at a time. A client that disconnects does not release the permit early.
    */
-  withPermit<R>(work: (hasher: PermittedHasher) => Promise<R>): Promise<R> {
-    return this.#queue.run(() => work(this.#permitted));
+  async withPermit<R>(work: (hasher: PermittedHasher) => Promise<R>): Promise<R> {
+    const release = await this.#permits.acquire(MAX_WAIT_MS);
+    if (release === undefined) throw new AppError('unavailable', { retryAfterSeconds: RETRY_SECONDS });
+    try {
+      return await work(this.#permitted);
+    } finally {
+      release();
+    }
   }
 
   /** Whether a hash was computed at a cost other than the current one. */
@@ -221,35 +230,6 @@ const bcrypt = new WorkerPool<[password: string, stored: string], boolean>({
 /** Compares the bytes as typed, because the other program did not normalize passwords. */
 const verifyBcrypt = async (password: string, stored: string): Promise<boolean> =>
   (await bcrypt.run(password, stored)) && Buffer.byteLength(password) <= MAX_BCRYPT_BYTES;
-
-/**
- * Runs work in order of arrival with limited concurrency. The permit belongs to the work, so a disconnecting client
- * does not release it early.
- */
-class BoundedQueue {
-  readonly #maxLength: number;
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
-
-  constructor(permits: number, maxLength: number) {
-    this.#free = permits;
-    this.#maxLength = maxLength;
-  }
-
-  async run<R>(work: () => Promise<R>): Promise<R> {
-    if (this.#free > 0) this.#free -= 1;
-    else if (this.#waiting.length >= this.#maxLength)
-      throw new AppError('unavailable', { retryAfterSeconds: RETRY_SECONDS });
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
-}
 
 function deriveTag(password: string, nonce: Buffer, cost: PasswordCost, tagLength: number): Promise<Buffer> {
   // The same characters typed on two systems must produce the same bytes (NIST SP 800-63B section 5.1.1.2).
