@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type DeviceAuthWithoutHttp, startBareDeviceAuth } from '../../../test/device-auth/bare-device-auth.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { DISABLED } from '../../contract/account-fields.ts';
 import { USER_CODE_ALPHABET } from '../../contract/device-auth.ts';
 import { formatUserCode, newUserCode, parseUserCode, toSingleLine } from './codes.ts';
 
@@ -105,6 +106,16 @@ describe('codes', () => {
       rules.accounts.clock.advance(600_000);
       await assert.rejects(claim(late, ada), { code: 'user_code_expired' });
       await assert.rejects(approve(late), { code: 'user_code_expired' });
+    });
+
+    it('T13: an account disabled after its request was authenticated cannot decide a code', async () => {
+      const banned = await rules.accounts.newUser('banned');
+      const [code, approver] = [await issue(), await approverOf(banned.id)];
+      const { kysely } = rules.accounts.database;
+      await kysely.updateTable('accounts').set({ status: DISABLED }).where('id', '=', banned.id).execute();
+      await assert.rejects(rules.codes.approve(code, approver, AT_HOME, {}), { code: 'unauthorized' });
+      await assert.rejects(deny(code, banned.id), { code: 'unauthorized' });
+      assert.equal((await rules.codes.lookUp(code, AT_HOME.address)).status, 'pending');
     });
 
     it('T13: approves neither a device nor an application for a request authenticated before its session ended', async () => {
