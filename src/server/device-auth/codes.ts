@@ -99,10 +99,13 @@ export class DeviceCodeService {
     const deviceCode = randomText(DEVICE_CODE_LENGTH);
     for (let attempt = 0; attempt < MAX_CODE_ATTEMPTS; attempt++) {
       const userCode = newUserCode();
-      if (!(await this.#insert(request, deviceCode, userCode))) continue;
-      const expiresInSeconds = ttlSeconds;
-      const intervalSeconds = POLL_INTERVAL_SECONDS;
-      return { deviceCode, userCode: formatUserCode(userCode), expiresInSeconds, intervalSeconds };
+      if (await this.#insert(request, deviceCode, userCode))
+        return {
+          deviceCode,
+          userCode: formatUserCode(userCode),
+          expiresInSeconds: ttlSeconds,
+          intervalSeconds: POLL_INTERVAL_SECONDS,
+        };
     }
     throw new AppError('unavailable', { log: { why: 'no free user_code was found' } });
   }

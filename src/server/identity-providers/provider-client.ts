@@ -226,13 +226,13 @@ export class ProviderClient {
     const { jwks_uri: jwksUri } = configuration.serverMetadata();
     const checks: ProviderCheck[] = [{ name: 'discovery', ok: true, detail: '' }];
     if (provider.issuer !== GITHUB_ISSUER) {
-      const keys = await attempt(() => this.#countKeys(provider, jwksUri));
+      const keys = await attempt(() => this.#assertHasKeys(provider, jwksUri));
       checks.push({ name: 'keys', ok: 'value' in keys, detail: 'value' in keys ? '' : keys.problem });
     }
     return [...checks, await this.#checkClient(provider, configuration)];
   }
 
-  async #countKeys(provider: IdentityProvider, jwksUri: string | undefined): Promise<number> {
+  async #assertHasKeys(provider: IdentityProvider, jwksUri: string | undefined): Promise<void> {
     if (jwksUri === undefined) throw rejected('the metadata has no jwks_uri');
     const answer = await this.#fetchOf(provider)(jwksUri, {
       method: 'GET',
@@ -242,7 +242,6 @@ export class ProviderClient {
     });
     const { keys } = (answer.ok ? await answer.json() : {}) as { readonly keys?: unknown };
     if (!Array.isArray(keys) || keys.length === 0) throw rejected(`no keys at ${jwksUri} (status ${answer.status})`);
-    return keys.length;
   }
 
   async #checkClient(provider: IdentityProvider, configuration: client.Configuration): Promise<ProviderCheck> {
