@@ -38,8 +38,9 @@ export class CredentialRevocationWatch {
 
   /** A short reference to the caller's credential that does not reveal it; see {@link resolve}. */
   referenceOf(caller: Caller): string {
+    const credential = LETTERS[caller.kind] + String(credentialIdOf(caller)).slice(0, TOKEN_REFERENCE_LENGTH);
     const member = caller.kind === 'model' ? undefined : caller.member;
-    return member === undefined ? credentialOf(caller) : `${credentialOf(caller)}${OF_MEMBER}${member.userId}`;
+    return member === undefined ? credential : `${credential}${OF_MEMBER}${member.userId}`;
   }
 
   /**
@@ -65,22 +66,22 @@ export class CredentialRevocationWatch {
     const id = Number(rest);
     const now = this.#clock.now();
     const own = ([found]: ValidCredential[]) => (found?.userId === userId ? found : undefined);
-    if (kind === 't') {
+    if (kind === LETTERS['user-token']) {
       const tokenHash = await this.#store.userTokenHash(userId);
       if (rest.length !== TOKEN_REFERENCE_LENGTH || !tokenHash?.startsWith(rest)) return undefined;
       const found = own(await this.#store.userTokens([tokenHash]));
       return found && { kind: 'user-token', userId, role: found.role, tokenHash };
     }
     if (!Number.isSafeInteger(id) || id < 1) return undefined;
-    if (kind === 's') {
+    if (kind === LETTERS.session) {
       const found = own(await this.#store.sessions([id], now));
       return found && { kind: 'session', userId, role: found.role, sessionId: id };
     }
-    if (kind === 'k') {
+    if (kind === LETTERS.model) {
       const found = own(await this.#store.modelTokens([id], now));
       return found && { kind: 'model', userId, tokenId: id, models: [] };
     }
-    const found = kind === 'd' ? own(await this.#store.devices([id], now)) : undefined;
+    const found = kind === LETTERS.device ? own(await this.#store.devices([id], now)) : undefined;
     return found && { kind: 'device', userId, role: found.role, authorizationId: id };
   }
 
@@ -114,11 +115,13 @@ export class CredentialRevocationWatch {
       this.#store.modelTokens(ids.model, now),
       this.#store.userTokens(ids['user-token']),
     ]);
+    const keysOf = (kind: Caller['kind'], found: readonly ValidCredential[]) =>
+      found.map(({ id, role }) => toCredentialKey(kind, id, role));
     const live = new Set([
-      ...sessions.map(({ id, role }) => `session ${id} ${role}`),
-      ...devices.map(({ id, role }) => `device ${id} ${role}`),
-      ...models.map(({ id }) => `model ${id}`),
-      ...userTokens.map(({ id, role }) => `user-token ${id} ${role}`),
+      ...keysOf('session', sessions),
+      ...keysOf('device', devices),
+      ...keysOf('model', models),
+      ...keysOf('user-token', userTokens),
     ]);
     const members = callers.filter((caller) => caller.kind !== 'model' && caller.member !== undefined);
     if (members.length === 0) return live;
@@ -132,50 +135,52 @@ export class CredentialRevocationWatch {
   }
 }
 
+/** First letter of a reference, by the kind of credential. */
+const LETTERS = { session: 's', 'user-token': 't', device: 'd', model: 'k' } as const satisfies Record<
+  Caller['kind'],
+  string
+>;
 /** Separates the credential from the id of the member in a reference. */
 const OF_MEMBER = '@';
-
-function credentialOf(caller: Caller): string {
-  switch (caller.kind) {
-    case 'model':
-      return `k${caller.tokenId}`;
-    case 'session':
-      return `s${caller.sessionId}`;
-    case 'device':
-      return `d${caller.authorizationId}`;
-    case 'user-token':
-      return `t${caller.tokenHash.slice(0, TOKEN_REFERENCE_LENGTH)}`;
-  }
-}
-
 /** Hexadecimal characters of a management token's hash used as its reference: 88 bits. */
 const TOKEN_REFERENCE_LENGTH = 22;
 
-/** Includes the roles, so that a response opened as administrator, or as a member, ends when that role does. */
-function keyOf(caller: Caller): string {
-  const member = memberKeyOf(caller);
-  return member === undefined ? credentialKeyOf(caller) : `${credentialKeyOf(caller)} for ${member}`;
+function credentialIdOf(caller: Caller): number | string {
+  switch (caller.kind) {
+    case 'session':
+      return caller.sessionId;
+    case 'user-token':
+      return caller.tokenHash;
+    case 'device':
+      return caller.authorizationId;
+    case 'model':
+      return caller.tokenId;
+  }
 }
+
+/** Includes the role, so that a response opened as administrator ends when that role does. A key has none. */
+const toCredentialKey = (kind: Caller['kind'], id: number | string, role?: Role): string =>
+  `${kind} ${id} ${kind === 'model' ? '' : role}`;
+
+const credentialKeyOf = (caller: Caller): string =>
+  toCredentialKey(
+    caller.kind,
+    credentialIdOf(caller),
+    caller.kind === 'model' ? undefined : (caller.member?.accountRole ?? caller.role),
+  );
+
+const toMemberKey = (organizationId: number, userId: number, role: string): string =>
+  `${organizationId} ${userId} ${role}`;
 
 const memberKeyOf = (caller: Caller): string | undefined =>
   caller.kind === 'model' || caller.member === undefined
     ? undefined
     : toMemberKey(caller.userId, caller.member.userId, caller.member.role);
 
-const toMemberKey = (organizationId: number, userId: number, role: string): string =>
-  `${organizationId} ${userId} ${role}`;
-
-function credentialKeyOf(caller: Caller): string {
-  if (caller.kind === 'model') return `model ${caller.tokenId}`;
-  const role = caller.member?.accountRole ?? caller.role;
-  switch (caller.kind) {
-    case 'session':
-      return `session ${caller.sessionId} ${role}`;
-    case 'device':
-      return `device ${caller.authorizationId} ${role}`;
-    case 'user-token':
-      return `user-token ${caller.tokenHash} ${role}`;
-  }
+/** Of the credential and the membership, with the roles of both. */
+function keyOf(caller: Caller): string {
+  const member = memberKeyOf(caller);
+  return member === undefined ? credentialKeyOf(caller) : `${credentialKeyOf(caller)} for ${member}`;
 }
 
 /** A valid credential with its account and that account's current role. */
