@@ -301,14 +301,16 @@ export class AccountStore {
     await trx.deleteFrom('email_tokens').where('user_id', '=', userId).where('purpose', '=', 'reset').execute();
   }
 
-  /** Replaces a hash by one of the same password at the current cost, unless the password has been changed since. */
-  async replacePasswordHash(userId: number, old: string, hash: string): Promise<void> {
-    await this.#database.kysely
-      .updateTable('passwords')
-      .set({ hash })
-      .where('user_id', '=', userId)
-      .where('hash', '=', old)
-      .execute();
+  /** Replaces a hash by one of the same password at the current cost; returns false if it was replaced since. */
+  async replacePasswordHash(userId: number, old: string, hash: string): Promise<boolean> {
+    return wasChanged(
+      await this.#database.kysely
+        .updateTable('passwords')
+        .set({ hash })
+        .where('user_id', '=', userId)
+        .where('hash', '=', old)
+        .executeTakeFirst(),
+    );
   }
 
   /**

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ROOT, startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { PASSWORD } from '../../../test/accounts/test-user-client.ts';
+import { CHEAP_PASSWORD_HASHING } from '../../../test/cheap-password-hashing.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
-import type { PasswordHasher } from './passwords.ts';
+import { PasswordHasher } from './passwords.ts';
 
 forEachDatabase((_name, open) => {
   /** Simulates a change between a successful password check and the creation of the session. */
@@ -33,6 +34,18 @@ forEachDatabase((_name, open) => {
     };
     return { service, logIn, meanwhile };
   };
+
+  it('lets concurrent logins in that all replace a hash of another cost', async () => {
+    const { service, logIn } = await startWith();
+    const hash = await new PasswordHasher({ ...CHEAP_PASSWORD_HASHING, passes: 2 }).hash(PASSWORD);
+    await service.database.kysely.updateTable('passwords').set({ hash }).execute();
+    const logins = await Promise.all(Array.from({ length: 3 }, logIn));
+    assert.deepEqual(
+      logins.map(({ step }) => step),
+      ['done', 'done', 'done'],
+    );
+    await service.close();
+  });
 
   for (const [what, change, code] of [
     ['changed', { password: 'quite another one' }, 'wrong_login'],

@@ -289,8 +289,12 @@ export class LoginService {
       if (!waysIn.isPasswordAllowed(account.role)) throw new AppError(refusal);
       if (!passwords.needsRehash(stored)) return { account, stored, isKnownSource };
       const fresh = await hasher.hash(password);
-      await accounts.replacePasswordHash(account.id, stored, fresh);
-      return { account, stored: fresh, isKnownSource };
+      if (await accounts.replacePasswordHash(account.id, stored, fresh))
+        return { account, stored: fresh, isKnownSource };
+      // A concurrent login has replaced it by another hash of this password, unless the password was changed.
+      const current = (await accounts.findPassword(account.id))?.hash;
+      if (current === undefined || !(await hasher.verify(password, current))) throw new AppError(refusal);
+      return { account, stored: current, isKnownSource };
     });
     if (verified.account.status === ENABLED) return verified;
     recordFailure('disabled');
