@@ -48,7 +48,7 @@ type RefreshableRow = RefreshTokenRow & {
   readonly user_id: number | null;
   readonly approved_at: number | null;
   readonly last_address: string | null;
-} & Pick<AuthorizationRow, 'scopes' | 'audience' | 'grant_ends_at' | 'organization_id'>;
+} & Pick<AuthorizationRow, 'scopes' | 'audience' | 'grant_ends_at'>;
 
 const ACCESS_COLUMNS = ['id', 'user_id', 'scopes', 'audience', 'llm_token_id', 'organization_id'] as const;
 
@@ -102,7 +102,7 @@ export class AuthorizationStore {
       .leftJoin('device_authorizations', 'device_authorizations.id', 'device_refresh_tokens.authorization_id')
       .selectAll('device_refresh_tokens')
       .select(['device_authorizations.user_id', 'device_authorizations.created_at as approved_at'])
-      .select(['scopes', 'audience', 'grant_ends_at', 'last_address', 'organization_id'])
+      .select(['scopes', 'audience', 'grant_ends_at', 'last_address'])
       .where('hash', '=', hash)
       .executeTakeFirst();
   }
