@@ -160,6 +160,11 @@ export class BindingStore {
       .executeTakeFirst();
   }
 
+  /** Deletes codes that were never used, along with the phones they were sent to. */
+  async deleteExpiredCodes(now: number): Promise<void> {
+    await this.#database.kysely.deleteFrom('phone_codes').where('expires_at', '<=', now).execute();
+  }
+
   /** Deletes a code; returns true for exactly one of several concurrent callers. */
   async consumePhoneCode(trx: Trx, userId: number, code: string): Promise<boolean> {
     return wasChanged(

@@ -4,7 +4,7 @@ import { startAccounts } from '../../../test/accounts/accounts-fixture.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 
 forEachDatabase((_name, open) => {
-  it('removes expired sessions, pending logins and e-mail links', async () => {
+  it('removes expired sessions, pending logins, e-mail links and phone codes', async () => {
     const service = await startAccounts(await open());
     const { accounts, clock, database } = service;
     const { kysely } = database;
@@ -23,20 +23,26 @@ forEachDatabase((_name, open) => {
         .execute();
       const { created_at: _, ...link } = own;
       await kysely
+        .insertInto('phone_codes')
+        .values({ user_id: expires_at, phone: '+4915112345678', code: 'sealed', wrong: 0, expires_at })
+        .execute();
+      await kysely
         .insertInto('email_tokens')
         .values({ ...link, purpose: 'reset', email: 'ada@example.org', issued_by: null })
         .execute();
     }
-    const tables = ['sessions', 'pending_logins', 'email_tokens'] as const;
+    const tables = ['sessions', 'pending_logins', 'email_tokens', 'phone_codes'] as const;
     const left = async () => {
       await accounts.removeExpired();
-      return Promise.all(tables.map(async (table) => (await kysely.selectFrom(table).select('hash').execute()).length));
+      return Promise.all(
+        tables.map(async (table) => (await kysely.selectFrom(table).select('user_id').execute()).length),
+      );
     };
-    assert.deepEqual(await left(), [2, 2, 2]);
+    assert.deepEqual(await left(), [2, 2, 2, 2]);
     clock.advance(1);
-    assert.deepEqual(await left(), [1, 1, 1]);
+    assert.deepEqual(await left(), [1, 1, 1, 1]);
     clock.advance(1);
-    assert.deepEqual(await left(), [0, 0, 0]);
+    assert.deepEqual(await left(), [0, 0, 0, 0]);
     await service.close();
   });
 });

@@ -333,6 +333,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       await sessions.deleteExpired();
       await logins.deleteExpired();
       await tokens.deleteExpired(clock.now());
+      await bindingStore.deleteExpiredCodes(clock.now());
       await rotation.deleteEnded();
       await challenges.deleteExpired();
     },
