@@ -29,7 +29,7 @@ import { EmailConfirmationService, EmailLinkIssuer, EmailTokenStore, PasswordRes
 import { KeyRotation } from './key-rotation.ts';
 import { LoginHistory, LoginHistoryStore, LoginService, PresenceCheck } from './login-service.ts';
 import type { Memberships } from './memberships.ts';
-import { OwnAccountService, UserTimeZone } from './own-account.ts';
+import { OwnAccountService } from './own-account.ts';
 import { PasskeyChallenges, PasskeyService, PasskeyStore, RelyingParty } from './passkeys.ts';
 import { type PasswordCost, PasswordHasher } from './passwords.ts';
 import { AccountRateLimits, defineKeyLimit, KnownSourceStore, KnownSources } from './rate-limits.ts';
@@ -116,6 +116,7 @@ export interface Accounts {
   readonly loginHistory: LoginHistory;
   readonly logins: LoginService;
   readonly managementTokens: ManagementTokenService;
+  readonly ownAccount: OwnAccountService;
   readonly passkeys: PasskeyService;
   readonly passwords: PasswordHasher;
   /** Checks that the owner of a session is present before it adds another way in. */
@@ -123,14 +124,12 @@ export interface Accounts {
   readonly relyingParty: RelyingParty;
   readonly secondFactors: SecondFactors;
   readonly sessions: SessionService;
-  readonly settings: UserTimeZone;
   readonly waysIn: WaysIn;
   readonly rotation: KeyRotation;
   readonly tokens: TokenService;
   readonly twoFactors: TwoFactorService;
   readonly userAdministration: UserAdminService;
   readonly users: RegistrationService;
-  readonly selfUpdates: OwnAccountService;
   /** Audit entries, newest first. */
   listAuditLog(filter: AuditFilter, page: LongPage): ReturnType<AuditStore['list']>;
   /** Creates the first root account if there has never been one; call before listening. */
@@ -283,6 +282,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     loginHistory,
     logins,
     managementTokens: new ManagementTokenService({ ...shared, store: managementTokenStore }),
+    ownAccount: new OwnAccountService({ ...shared, logins, emailConfirmations }),
     passkeys,
     passwords,
     presence: new PresenceCheck({
@@ -297,7 +297,6 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     relyingParty,
     secondFactors,
     sessions,
-    settings: new UserTimeZone(accounts),
     waysIn,
     rotation,
     tokens: new TokenService({ database, store: tokenStore, clock, ledger, rotation, memberships }),
@@ -314,7 +313,6 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
       passkeys: passkeyStore,
     }),
     users,
-    selfUpdates: new OwnAccountService({ ...shared, logins, emailConfirmations }),
     listAuditLog: (filter, page) => auditLog.list(filter, page),
     createFirstAdministrator: (printOnce) =>
       createFirstAdministrator(

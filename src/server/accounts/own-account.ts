@@ -35,7 +35,7 @@ interface OwnAccountDependencies {
   readonly notices: SecurityNotices;
 }
 
-/** Applies users' changes to their own account. */
+/** The changes that owners make to their account. */
 export class OwnAccountService {
   readonly #dependencies: OwnAccountDependencies;
 
@@ -75,6 +75,18 @@ export class OwnAccountService {
         }),
       );
     });
+  }
+
+  /** IANA name of the time zone that defines the account's days. */
+  findTimeZone(userId: number): Promise<string> {
+    return this.#dependencies.accounts.findTimeZone(userId);
+  }
+
+  /** @throws invalid_request for an unknown zone */
+  async setTimeZone(userId: number, timeZone: string): Promise<void> {
+    if (!isTimeZone(timeZone))
+      throw invalidRequest('time_zone must be an IANA name such as Europe/Berlin.', 'time_zone');
+    await this.#dependencies.accounts.setTimeZone(userId, timeZone);
   }
 
   /**
@@ -150,26 +162,5 @@ async function retryOnce<R>(work: () => Promise<R>): Promise<R> {
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
     return work();
-  }
-}
-
-/** The time zone used for an account's daily limits and statistics. */
-export class UserTimeZone {
-  readonly #accounts: AccountStore;
-
-  constructor(accounts: AccountStore) {
-    this.#accounts = accounts;
-  }
-
-  /** IANA name of the time zone that defines an account's days. */
-  findTimeZone(userId: number): Promise<string> {
-    return this.#accounts.findTimeZone(userId);
-  }
-
-  /** @throws invalid_request for an unknown zone */
-  async setTimeZone(userId: number, timeZone: string): Promise<void> {
-    if (!isTimeZone(timeZone))
-      throw invalidRequest('time_zone must be an IANA name such as Europe/Berlin.', 'time_zone');
-    await this.#accounts.setTimeZone(userId, timeZone);
   }
 }

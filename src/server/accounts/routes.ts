@@ -466,10 +466,7 @@ const toTokenRow = (token: TokenListItem) => ({
 });
 
 /** Registration, and the caller's profile and settings. */
-function addUserRoutes(
-  routes: RouteRegistry,
-  { users, selfUpdates, settings }: Pick<Accounts, 'users' | 'selfUpdates' | 'settings'>,
-): void {
+function addUserRoutes(routes: RouteRegistry, { users, ownAccount }: Pick<Accounts, 'users' | 'ownAccount'>): void {
   routes.add(accountEndpoints.register, async ({ body, request }) => {
     const { username, password, email } = body;
     return ok(await users.register({ username, password, email }, request.clientIp, request.locale));
@@ -478,16 +475,16 @@ function addUserRoutes(
   routes.add(accountEndpoints.getSelf, async ({ caller }) => ok(toUserRow(await users.profile(caller.userId))));
 
   routes.add(accountEndpoints.putSelf, async ({ caller, body, request }) => {
-    await selfUpdates.update(caller, body, toRequestOrigin(request), request.locale);
+    await ownAccount.update(caller, body, toRequestOrigin(request), request.locale);
     return done();
   });
 
   routes.add(accountEndpoints.getSettings, async ({ caller }) =>
-    ok({ time_zone: await settings.findTimeZone(caller.userId) }),
+    ok({ time_zone: await ownAccount.findTimeZone(caller.userId) }),
   );
 
   routes.add(accountEndpoints.putSettings, async ({ caller, body }) => {
-    if (body.time_zone !== undefined) await settings.setTimeZone(caller.userId, body.time_zone);
+    if (body.time_zone !== undefined) await ownAccount.setTimeZone(caller.userId, body.time_zone);
     return done();
   });
 }
