@@ -197,8 +197,9 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     waysIn,
     settings,
   });
-  const tokens = new EmailTokenStore(database);
-  const emails = { ...shared, tokens, links: new EmailLinkIssuer(tokens, config.baseUrl), mailer: dependencies.mailer };
+  const emailTokens = new EmailTokenStore(database);
+  const links = new EmailLinkIssuer(emailTokens, config.baseUrl);
+  const emails = { ...shared, tokens: emailTokens, links, mailer: dependencies.mailer };
   const emailConfirmations = new EmailConfirmationService({
     ...emails,
     keys: tokenStore,
@@ -330,7 +331,7 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     async removeExpired() {
       await sessions.deleteExpired();
       await logins.deleteExpired();
-      await tokens.deleteExpired(clock.now());
+      await emailTokens.deleteExpired(clock.now());
       await bindingStore.deleteExpiredCodes(clock.now());
       await rotation.deleteEnded();
       await challenges.deleteExpired();

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import { toSpendLimitState } from '../../contract/account-fields.ts';
 import * as accountEndpoints from '../../contract/accounts.ts';
-import { createManagementToken, type Session } from '../../contract/accounts.ts';
 import * as endpoints from '../../contract/admin-accounts.ts';
 import * as tokenEndpoints from '../../contract/api-tokens.ts';
 import * as passkeyEndpoints from '../../contract/passkeys.ts';
@@ -39,7 +38,7 @@ const toLoginResponse = ({ id, username, display_name, role }: Account) => ({
 const toSecondsOrNull = (unixMs: number | null): number | null => (unixMs === null ? null : toSeconds(unixMs));
 
 /** A session in a response, marked if it is the caller's own. */
-const toSessionRow = (row: SessionListItem, caller: AccountCaller): Static<typeof Session> => ({
+const toSessionRow = (row: SessionListItem, caller: AccountCaller): Static<typeof accountEndpoints.Session> => ({
   id: row.id,
   current: caller.kind === 'session' && caller.sessionId === row.id,
   address: row.address,
@@ -76,18 +75,21 @@ const toAdminUserRow = (profile: Profile) => ({
   queued_tasks: profile.account.queued_tasks,
 });
 
-interface PasskeyRouteDependencies {
-  readonly accounts: Pick<Accounts, 'logins' | 'passkeys' | 'presence' | 'relyingParty' | 'userAdministration'>;
-  readonly cookies: LoginCookies;
-}
-
 /** Console page where people manage their passkeys. */
 const MANAGE_PAGE = '/account/security';
 
 /** Registers the endpoints of passkeys. */
-function addPasskeyRoutes(routes: RouteRegistry, { accounts, cookies }: PasskeyRouteDependencies): void {
-  const { logins, passkeys, presence, relyingParty, userAdministration } = accounts;
-
+function addPasskeyRoutes(
+  routes: RouteRegistry,
+  {
+    logins,
+    passkeys,
+    presence,
+    relyingParty,
+    userAdministration,
+  }: Pick<Accounts, 'logins' | 'passkeys' | 'presence' | 'relyingParty' | 'userAdministration'>,
+  cookies: LoginCookies,
+): void {
   routes.add(passkeyEndpoints.listPasskeys, async ({ caller }) =>
     ok((await passkeys.list(caller.userId)).map((row) => toPasskey(row, row.isUsable))),
   );
@@ -161,7 +163,7 @@ export function addAccountRoutes(routes: RouteRegistry, { accounts, cookies }: A
   addBindingRoutes(routes, accounts);
   addEmailRoutes(routes, accounts);
   addAccountAdminRoutes(routes, accounts);
-  addPasskeyRoutes(routes, { accounts, cookies });
+  addPasskeyRoutes(routes, accounts, cookies);
 }
 
 /** Account administration and the audit log. */
@@ -399,7 +401,7 @@ function addTokenRoutes(
   routes: RouteRegistry,
   { tokens, rotation, managementTokens }: Pick<Accounts, 'tokens' | 'rotation' | 'managementTokens'>,
 ): void {
-  routes.add(createManagementToken, async ({ caller, request }) =>
+  routes.add(accountEndpoints.createManagementToken, async ({ caller, request }) =>
     ok({ access_token: await managementTokens.reissue(caller, toRequestOrigin(request)) }),
   );
 

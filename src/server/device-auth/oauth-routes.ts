@@ -37,7 +37,7 @@ import {
   type Viewer,
 } from './page-routes.ts';
 import type { CodeExchange, OnPendingPoll, TokenPair } from './tokens.ts';
-import { type GrantFields, grantView, loginView, secondFactorView, secondStepView } from './views.ts';
+import { type GrantError, type GrantFields, grantView, loginView, secondFactorView, secondStepView } from './views.ts';
 
 interface ClientFields {
   readonly client_id?: string;
@@ -354,7 +354,7 @@ class ConsentPages {
     { client, redirectUri, terms }: ValidRequest,
     viewer: Viewer,
     typed: GrantFields = {},
-    wrong: { readonly error?: string; readonly field?: keyof GrantFields | 'secondStep' } = {},
+    wrong: GrantError = {},
   ): Promise<FastifyReply> {
     const { deviceAuth, amountUnit } = this.#dependencies;
     const { username, display_name: displayName } = viewer.account;

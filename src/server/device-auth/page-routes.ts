@@ -96,17 +96,17 @@ export function addPageRoutes(
   routes: RouteRegistry,
   dependencies: PageRouteDependencies,
   visits: PageVisits,
-  renderer: PageChooser,
+  chooser: PageChooser,
 ): void {
   routes.add(endpoints.authorizePage, async ({ query, request, reply }) => {
     const visit = visits.open(request, reply, query.code ?? '', query.lang);
     if (query.code === undefined) return sendPage(visit, 200, enterCodeView(visit.context));
-    const work = async () => sendPage(visit, 200, await renderer.render(visit.context, request, query.step));
+    const work = async () => sendPage(visit, 200, await chooser.render(visit.context, request, query.step));
     return respond(visit, work, { user_code_invalid: (error) => enterCodeView(visit.context, { error }) });
   });
   addLoginForms(routes, dependencies, visits);
   addPasskeyLogin(routes, dependencies, visits);
-  addDecisionForms(routes, dependencies, visits, renderer);
+  addDecisionForms(routes, dependencies, visits, chooser);
 }
 
 function addLoginForms(
@@ -226,16 +226,16 @@ function addDecisionForms(
   routes: RouteRegistry,
   { deviceAuth }: PageRouteDependencies,
   visits: PageVisits,
-  renderer: PageChooser,
+  chooser: PageChooser,
 ): void {
   const { codes, devices } = deviceAuth;
 
   routes.add(endpoints.authorizeApprove, async ({ body, request, reply }) => {
     const visit = visits.open(request, reply, body.code, body.lang);
-    const again = (error: string) => renderer.render(visit.context, request, undefined, error);
+    const again = (error: string) => chooser.render(visit.context, request, undefined, error);
     const work = async () => {
       visits.assertOwnForm(visit, 'approve', body.form);
-      const viewer = await renderer.findViewer(request);
+      const viewer = await chooser.findViewer(request);
       if (viewer !== undefined) {
         const approver = { ...viewer, organization: body.organization };
         await codes.approve(body.code, approver, toRequestOrigin(request), toProof(body));
@@ -255,7 +255,7 @@ function addDecisionForms(
     const visit = visits.open(request, reply, body.code, body.lang);
     return respond(visit, async () => {
       visits.assertOwnForm(visit, 'name', body.form);
-      const viewer = await renderer.findViewer(request);
+      const viewer = await chooser.findViewer(request);
       const { code } = await codes.lookUp(body.code, request.clientIp);
       if (viewer === undefined || code === undefined) return redirectToPage(visit);
       await devices.rename(viewer.account.id, code.id, body.name, toRequestOrigin(request));
@@ -273,7 +273,7 @@ function addDecisionForms(
       const visit = visits.open(request, reply, body.code, body.lang);
       return respond(visit, async () => {
         visits.assertOwnForm(visit, action, body.form);
-        const viewer = await renderer.findViewer(request);
+        const viewer = await chooser.findViewer(request);
         if (viewer !== undefined) await codes[action](body.code, viewer.account.id, toRequestOrigin(request));
         return redirectToPage(visit, step);
       });

@@ -384,7 +384,7 @@ export interface GrantFields {
 }
 
 /** An error at a field of the form. */
-interface GrantError extends FieldError {
+export interface GrantError extends FieldError {
   readonly field?: keyof GrantFields | 'secondStep' | undefined;
 }
 
