@@ -199,7 +199,27 @@ forEachDatabase((_name, open) => {
     await close();
   });
 
-  it('sets a password only for an enabled account, by a link to its sign-in address, and keeps other links', async () => {
+  it('T34: a new password voids an address that is not confirmed, unless entered along with it', async () => {
+    const { newUser, anonymous, store, queued, render, loginEmailOf, close } = await start();
+    const ada = await newUser('ada');
+    await store(ada.id, confirmedAs(OLD));
+    const enter = async (change: object) => {
+      await ada.ok('PUT', '/api/user/self', change);
+      return queued.findLast(({ recipient }) => recipient === NEW);
+    };
+    const entered = await enter({ email: NEW, original_password: PASSWORD });
+    const token = tokenOf(await render(entered));
+    await ada.ok('PUT', '/api/user/self', { password: ANOTHER_PASSWORD, original_password: PASSWORD });
+    assert.equal((await ada.ok('GET', '/api/user/self')).email, OLD);
+    assert.equal(await anonymous().fails(200, 'POST', CONFIRM, { token }), INVALID);
+    assert.equal(await render(entered), undefined);
+    const both = { email: NEW, password: PASSWORD, original_password: ANOTHER_PASSWORD };
+    await anonymous().ok('POST', CONFIRM, { token: tokenOf(await render(await enter(both))) });
+    assert.equal(await loginEmailOf(ada.id), NEW);
+    await close();
+  });
+
+  it('sets a password only for an enabled account, by a link to its sign-in address, and confirms no other one', async () => {
     const { newUser, anonymous, store, lastToken, disable, close } = await start();
     const [ada, eva] = [await newUser('ada'), await newUser('eva')];
     const linkFor = async (id: number, email: string) => {
@@ -230,7 +250,7 @@ forEachDatabase((_name, open) => {
       [200, 200, 200, 200],
     );
     assert.equal(answers.filter(({ body }) => body.message === INVALID).length, 3);
-    await anonymous().ok('POST', CONFIRM, { token: confirmation });
+    assert.equal(await anonymous().fails(200, 'POST', CONFIRM, { token: confirmation }), INVALID);
     await close();
   });
 

@@ -287,7 +287,8 @@ export class AccountStore {
   }
 
   /**
-   * Sets a password and voids the links that could still replace it.
+   * Sets a password and voids what could still replace it: links to reset it, and a new e-mail that is not confirmed,
+   * which whoever knew the old password may have entered.
    *
    * @param generated whether the service drew the password at random instead of a person choosing it
    */
@@ -299,6 +300,12 @@ export class AccountStore {
       .onConflict((conflict) => conflict.column('user_id').doUpdateSet(values))
       .execute();
     await trx.deleteFrom('email_tokens').where('user_id', '=', userId).where('purpose', '=', 'reset').execute();
+    await trx
+      .updateTable('accounts')
+      .set((row) => ({ email: row.ref('login_email') }))
+      .where('id', '=', userId)
+      .where('email_confirmed_at', 'is not', null)
+      .execute();
   }
 
   /** Replaces a hash by one of the same password at the current cost; returns false if it was replaced since. */

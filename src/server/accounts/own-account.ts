@@ -51,7 +51,7 @@ export class OwnAccountService {
     const changesLogin = email !== undefined || password !== undefined || original !== undefined;
     if (caller.kind === 'device' && changesLogin) throw new AppError('forbidden');
     const change = (trx: Trx) => this.#updateOwnFields(trx, userId, update, origin, locale);
-    const newEmail = await this.#findProtectedEmail(userId, email);
+    const newEmail = await this.#findProtectedEmail(userId, update);
     if (password === undefined && newEmail === undefined) return retryOnce(() => database.transaction(change));
     if (original === undefined)
       throw invalidRequest(
@@ -70,8 +70,9 @@ export class OwnAccountService {
           await accounts.lock(trx, userId);
           // The password may have been changed since it was proved.
           if ((await accounts.findPassword(userId, trx))?.hash !== stored) throw new AppError('wrong_password');
-          await change(trx);
+          // First, because it voids an e-mail that is not confirmed.
           if (hash !== undefined) await this.#replacePassword(trx, caller, hash, origin);
+          await change(trx);
         }),
       );
     });
@@ -93,11 +94,13 @@ export class OwnAccountService {
    * The e-mail of a change that requires the password, null for its removal. Control of the address allows a password
    * reset, so a session alone must not be able to change it.
    */
-  async #findProtectedEmail(userId: number, email: string | undefined): Promise<string | null | undefined> {
+  async #findProtectedEmail(userId: number, { email, password }: OwnAccountUpdate): Promise<string | null | undefined> {
     const { accounts, emailConfirmations } = this.#dependencies;
     if (!emailConfirmations.isRequired) return undefined;
     const next = normalizeEmail(email);
-    return next === undefined || next === (await accounts.findEmail(userId))?.email ? undefined : next;
+    const known = await accounts.findEmail(userId);
+    const isReset = password !== undefined && known?.email_confirmed_at != null;
+    return next === (isReset ? known.login_email : known?.email) ? undefined : next;
   }
 
   async #replacePassword(trx: Trx, caller: AccountCaller, hash: string, origin: RequestOrigin): Promise<void> {
