@@ -288,7 +288,7 @@ export class AccountStore {
 
   /**
    * Sets a password and voids what could still replace it: links to reset it, and a new e-mail that is not confirmed,
-   * which whoever knew the old password may have entered.
+   * which an intruder with the old password may have entered.
    *
    * @param generated whether the service drew the password at random instead of a person choosing it
    */
