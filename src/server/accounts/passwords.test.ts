@@ -8,7 +8,7 @@ import { CHEAP_PASSWORD_HASHING } from '../../../test/cheap-password-hashing.ts'
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import { AppError } from '../platform/app-error.ts';
-import { PASSWORD_COST, PasswordHasher, WorkerPool } from './passwords.ts';
+import { BcryptThreads, PASSWORD_COST, PasswordHasher } from './passwords.ts';
 
 describe('login flood', () => {
   const LOGINS = 200;
@@ -190,7 +190,7 @@ describe('imported passwords', () => {
         started_at: 1,
       } as const;
       await kysely.insertInto('imports').values(imported).execute();
-      const bcrypt = mock.method(WorkerPool.prototype, 'run');
+      const bcrypt = mock.method(BcryptThreads.prototype, 'compare');
       const argon2 = mock.method(crypto, 'argon2');
       syncBuiltinESMExports();
       try {
@@ -210,35 +210,17 @@ describe('imported passwords', () => {
   });
 });
 
-const MODULE = `data:text/javascript,${encodeURIComponent(`
-import { threadId } from 'node:worker_threads';
-export function work(how) {
-  if (how === 'throw') throw new RangeError('too much');
-  if (how === 'crash') setImmediate(() => { throw new Error('crashed'); });
-  return how === 'crash' ? new Promise(() => {}) : threadId;
-}`)}`;
-const makePool = (maxThreads: number) =>
-  new WorkerPool<[how: string], number>({ module: MODULE, name: 'work', maxThreads });
-
-it('runs calls on at most the given number of other threads', async () => {
-  const pool = makePool(2);
-  const threads = await Promise.all(Array.from({ length: 20 }, () => pool.run('answer')));
-  assert.ok(threads.every((thread) => thread > 0));
-  assert.ok(new Set(threads).size <= 2);
-  assert.ok(threads.includes(await pool.run('answer')), 'an idle thread is used again');
-});
-
-it('rejects with the error of the function, and keeps the thread', async () => {
-  const pool = makePool(1);
-  const thread = await pool.run('answer');
-  await assert.rejects(pool.run('throw'), RangeError);
-  assert.equal(await pool.run('answer'), thread);
-});
-
-it('rejects the call of a thread that ends, and serves the waiting ones with another', async () => {
-  const pool = makePool(1);
-  const crashed = assert.rejects(pool.run('crash'), /crashed/);
-  const waiting = pool.run('answer');
-  await crashed;
-  assert.ok((await waiting) > 0);
+it('compares on threads that are used again, and on another one after a failure', async () => {
+  const threads = new BcryptThreads();
+  let started = 0;
+  const count = () => void started++;
+  process.on('worker', count);
+  const compare = (word: string) => threads.compare(`${word} horse battery`, IMPORTED);
+  assert.deepEqual(await Promise.all(['correct', 'wrong', 'correct'].map(compare)), [true, false, true]);
+  assert.deepEqual(await Promise.all(['wrong', 'correct'].map(compare)), [false, true]);
+  assert.equal(started, 3);
+  await assert.rejects(threads.compare('x', undefined as never), /Illegal arguments/);
+  assert.deepEqual(await Promise.all(['wrong', 'correct', 'wrong'].map(compare)), [false, true, false]);
+  assert.equal(started, 4);
+  process.off('worker', count);
 });

@@ -1,109 +1,9 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../platform/app-error.ts';
 import { Semaphore } from '../platform/concurrency.ts';
-
-/** How long an idle thread is kept for the next call. */
-const IDLE_MS = 10_000;
-
-/** Calls the named function of the module with each message's arguments; a thread works on one call at a time. */
-const PROGRAM = `
-const { parentPort, workerData } = require('node:worker_threads');
-import(workerData.module).then((module) => {
-  parentPort.on('message', async (args) => {
-    try {
-      parentPort.postMessage({ result: await module[workerData.name](...args) });
-    } catch (error) {
-      parentPort.postMessage({ error });
-    }
-  });
-});`;
-
-type Answer<R> = { readonly result: R } | { readonly error: Error };
-
-interface Call<A, R> {
-  readonly args: A;
-  readonly resolve: (result: R) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** A function of a package that other threads can load. */
-interface WorkerFunction {
-  /** URL of the module, from `import.meta.resolve`. */
-  readonly module: string;
-  readonly name: string;
-  readonly maxThreads: number;
-}
-
-/**
- * Runs a CPU-bound function on worker threads, because one call would hold up the event loop for longer than 10 ms.
- * Threads start with the first calls and end when idle. Arguments and result are copied.
- */
-export class WorkerPool<A extends readonly unknown[], R> {
-  readonly #function: WorkerFunction;
-  readonly #waiting: Call<A, R>[] = [];
-  readonly #idle: Worker[] = [];
-  #threads = 0;
-
-  constructor(workerFunction: WorkerFunction) {
-    this.#function = workerFunction;
-  }
-
-  run(...args: A): Promise<R> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ args, resolve, reject });
-      this.#next(this.#idle.pop());
-    });
-  }
-
-  /** Gives the longest waiting call to this thread, or to a new one if there may be another. */
-  #next(thread: Worker | undefined): void {
-    if (thread === undefined && this.#threads >= this.#function.maxThreads) return;
-    const call = this.#waiting.shift();
-    if (call !== undefined) this.#send(thread ?? this.#start(), call);
-    else if (thread !== undefined) this.#rest(thread);
-  }
-
-  #send(thread: Worker, { args, resolve, reject }: Call<A, R>): void {
-    thread.ref();
-    const fail = (error: unknown): void => {
-      reject(error);
-      this.#next(undefined);
-    };
-    thread.once('error', fail);
-    thread.once('message', (answer: Answer<R>) => {
-      thread.off('error', fail);
-      if ('error' in answer) reject(answer.error);
-      else resolve(answer.result);
-      this.#next(thread);
-    });
-    thread.postMessage(args);
-  }
-
-  #start(): Worker {
-    const { module, name } = this.#function;
-    const thread = new Worker(PROGRAM, { eval: true, workerData: { module, name }, execArgv: [] });
-    this.#threads += 1;
-    // Before the listeners of calls: they may start another thread.
-    thread.once('error', () => {
-      this.#threads -= 1;
-    });
-    return thread;
-  }
-
-  #rest(thread: Worker): void {
-    thread.unref();
-    this.#idle.push(thread);
-    setTimeout(() => {
-      const place = this.#idle.indexOf(thread);
-      if (place === -1) return;
-      this.#idle.splice(place, 1);
-      this.#threads -= 1;
-      void thread.terminate();
-    }, IDLE_MS).unref();
-  }
-}
 
 /** Cost of one argon2id hash. */
 export interface PasswordCost {
@@ -220,16 +120,51 @@ const BCRYPT_DUMMY = `$2a$10$${'.'.repeat(53)}`;
 /** bcrypt ignores bytes beyond 72; the programs the hashes come from rejected longer passwords. */
 const MAX_BCRYPT_BYTES = 72;
 
-/** Node has no bcrypt of its own, and the package's would hold up the event loop for up to 100 ms at a time. */
-const bcrypt = new WorkerPool<[password: string, stored: string], boolean>({
-  module: import.meta.resolve('bcryptjs'),
-  name: 'compareSync',
-  maxThreads: PERMITS,
-});
+/** How long an idle thread is kept for the next comparison. */
+const IDLE_MS = 10_000;
+
+/** Makes one comparison at a time; an error ends the thread. */
+const THREAD_PROGRAM = `
+const { parentPort, workerData } = require('node:worker_threads');
+import(workerData).then(({ compareSync }) =>
+  parentPort.on('message', (args) => parentPort.postMessage(compareSync(...args))));`;
+
+/**
+ * Compares passwords with bcrypt hashes on threads: Node has no bcrypt of its own, and the package's would hold up the
+ * event loop for up to 100 ms at a time. Each concurrent comparison has a thread, so callers limit their number.
+ */
+export class BcryptThreads {
+  readonly #idle: Worker[] = [];
+
+  async compare(password: string, stored: string): Promise<boolean> {
+    const thread = this.#idle.pop() ?? startThread();
+    thread.ref();
+    thread.postMessage([password, stored]);
+    const [isSame] = await once(thread, 'message');
+    this.#rest(thread);
+    return isSame;
+  }
+
+  #rest(thread: Worker): void {
+    thread.unref();
+    this.#idle.push(thread);
+    setTimeout(() => {
+      const place = this.#idle.indexOf(thread);
+      if (place === -1) return;
+      this.#idle.splice(place, 1);
+      void thread.terminate();
+    }, IDLE_MS).unref();
+  }
+}
+
+const startThread = (): Worker =>
+  new Worker(THREAD_PROGRAM, { eval: true, workerData: import.meta.resolve('bcryptjs'), execArgv: [] });
+
+const bcrypt = new BcryptThreads();
 
 /** Compares the bytes as typed, because the other program did not normalize passwords. */
 const verifyBcrypt = async (password: string, stored: string): Promise<boolean> =>
-  (await bcrypt.run(password, stored)) && Buffer.byteLength(password) <= MAX_BCRYPT_BYTES;
+  (await bcrypt.compare(password, stored)) && Buffer.byteLength(password) <= MAX_BCRYPT_BYTES;
 
 function deriveTag(password: string, nonce: Buffer, cost: PasswordCost, tagLength: number): Promise<Buffer> {
   // The same characters typed on two systems must produce the same bytes (NIST SP 800-63B section 5.1.1.2).
