@@ -1,7 +1,6 @@
 import type { Locale } from '../../contract/messages/format-message.ts';
 
 const EN = {
-  title: 'Device sign-in',
   footer: 'We never ask for a code by phone, chat or mail.',
   enterTitle: 'Sign in a device',
   enterLead: 'Type the code your device or terminal shows.',
@@ -113,7 +112,6 @@ const EN = {
 export type Texts = { readonly [K in keyof typeof EN]: (typeof EN)[K] extends string ? string : readonly string[] };
 
 const ZH_CN: Texts = {
-  title: '设备登录',
   footer: '我们绝不会通过电话、聊天或邮件索要验证码。',
   enterTitle: '登录设备',
   enterLead: '请输入设备或终端上显示的验证码。',

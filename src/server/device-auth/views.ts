@@ -9,7 +9,7 @@ import { Assertion } from '../../contract/passkey-credentials.ts';
 import { AppError } from '../platform/app-error.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
 import { tryParse } from '../platform/json.ts';
-import { TEXTS, type Texts } from './texts.ts';
+import type { Texts } from './texts.ts';
 
 /** A credential the browser should offer. */
 interface OfferedPasskey {
@@ -555,8 +555,7 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
 
 /** A complete page around one section. */
 function layout(view: PageContext, heading: string, section: Markup): string {
-  const { locale, siteName, hasPasskeys } = view;
-  const texts = TEXTS[locale];
+  const { locale, siteName, hasPasskeys, texts } = view;
   const nav = languageLinks(locale, texts.language, (each) => ownPath({ ...view, locale: each }));
   return standalonePage({
     locale,
