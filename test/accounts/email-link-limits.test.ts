@@ -219,6 +219,22 @@ forEachDatabase((_name, open) => {
     await close();
   });
 
+  it('T34: a session alone does not restore an address that a new password has just voided', async (test) => {
+    const { newUser, store, database, queued, close } = await start();
+    const ada = await newUser('ada');
+    await store(ada.id, { ...confirmedAs(OLD), email: NEW });
+    const transaction = database.transaction.bind(database);
+    const voidFirst: typeof transaction = async (work) => {
+      await store(ada.id, { email: OLD });
+      return transaction(work);
+    };
+    test.mock.method(database, 'transaction', voidFirst, { times: 1 });
+    await ada.ok('PUT', '/api/user/self', { email: NEW, display_name: 'Countess' });
+    const { email, display_name } = await ada.ok('GET', '/api/user/self');
+    assert.deepEqual([email, display_name, queued], [OLD, 'Countess', []]);
+    await close();
+  });
+
   it('sets a password only for an enabled account, by a link to its sign-in address, and confirms no other one', async () => {
     const { newUser, anonymous, store, lastToken, disable, close } = await start();
     const [ada, eva] = [await newUser('ada'), await newUser('eva')];

@@ -50,9 +50,13 @@ export class OwnAccountService {
     const { email, password, original_password: original } = update;
     const changesLogin = email !== undefined || password !== undefined || original !== undefined;
     if (caller.kind === 'device' && changesLogin) throw new AppError('forbidden');
-    const change = (trx: Trx) => this.#updateOwnFields(trx, userId, update, origin, locale);
+    const change = (trx: Trx, fields: OwnAccountUpdate) => this.#updateOwnFields(trx, userId, fields, origin, locale);
     const newEmail = await this.#findProtectedEmail(userId, update);
-    if (password === undefined && newEmail === undefined) return retryOnce(() => database.transaction(change));
+    if (password === undefined && newEmail === undefined) {
+      // A protected e-mail is the present one, and stays as it is even if it is voided meanwhile.
+      const fields = emailConfirmations.isRequired ? { display_name: update.display_name } : update;
+      return retryOnce(() => database.transaction((trx) => change(trx, fields)));
+    }
     if (original === undefined)
       throw invalidRequest(
         password === undefined
@@ -72,7 +76,7 @@ export class OwnAccountService {
           if ((await accounts.findPassword(userId, trx))?.hash !== stored) throw new AppError('wrong_password');
           // First, because it voids an e-mail that is not confirmed.
           if (hash !== undefined) await this.#replacePassword(trx, caller, hash, origin);
-          await change(trx);
+          await change(trx, update);
         }),
       );
     });
