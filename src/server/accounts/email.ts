@@ -506,7 +506,7 @@ const ADDRESS_CHANGED: Texts = {
     text: `Hello ${username},
 
 a new e-mail address was given for your account at ${site}. Once it is confirmed, you no longer sign in with this one.
-If this was not you, change your password at once:
+If this was not you, change your password at once. This also cancels the change of address:
 
 ${link}
 `,
@@ -516,7 +516,7 @@ ${link}
     text: `${username}，您好：
 
 您在 ${site} 的账号填写了新的邮箱地址。新地址确认后，将不能再使用本邮箱登录。
-如果不是您本人操作，请立即更改密码：
+如果不是您本人操作，请立即更改密码，新邮箱地址将随之作废：
 
 ${link}
 `,
