@@ -243,6 +243,17 @@ export class DeviceCodeStore {
     return wasChanged(await decidableBy(trx, userCode, userId, now).set({ claimed_by: userId }).executeTakeFirst());
   }
 
+  /** Lets other accounts decide a pending code that this one has reserved. */
+  async release(userCode: string, userId: number): Promise<void> {
+    await this.#database.kysely
+      .updateTable('device_codes')
+      .set({ claimed_by: null })
+      .where('user_code', '=', userCode)
+      .where('status', '=', 'pending')
+      .where('claimed_by', '=', userId)
+      .execute();
+  }
+
   /** Decides a pending code; returns its record to exactly one of several concurrent callers. */
   decide(trx: Trx, userCode: string, decision: Decision): Promise<DeviceCodeRow | undefined> {
     return decidableBy(trx, userCode, decision.user_id, decision.decided_at)

@@ -161,6 +161,12 @@ export class DeviceCodeService {
     if (!(await store.claim(trx, userCode, userId, clock.now()))) throw await this.#toRefusal(trx, userCode);
   }
 
+  /** Ends a reservation of this account, which leaves the page to another one. */
+  async release(typed: string, userId: number): Promise<void> {
+    const userCode = parseUserCode(typed);
+    if (userCode !== undefined) await this.#dependencies.store.release(userCode, userId);
+  }
+
   /** Like `claim`, for a login that returns to the page of a code; that page reports a code that has ended. */
   async claimForPage(trx: Trx, path: string, userId: number): Promise<void> {
     const { store, clock } = this.#dependencies;

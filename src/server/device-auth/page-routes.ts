@@ -166,7 +166,10 @@ function addLoginForms(
     return respond(visit, async () => {
       visits.assertOwnForm(visit, 'switch', body.form);
       const row = request.session === undefined ? undefined : await accounts.sessions.find(request.session);
-      if (row !== undefined) await accounts.sessions.end(row.user_id, row.id);
+      if (row !== undefined) {
+        await deviceAuth.codes.release(body.code, row.user_id);
+        await accounts.sessions.end(row.user_id, row.id);
+      }
       cookies.clearSession(reply);
       return redirectToPage(visit);
     });

@@ -272,6 +272,20 @@ forEachDatabase((_dialect, _open, freshUrl) => {
     assert.equal((await service.poll(code.device_code)).data?.username, 'bob');
   });
 
+  it('lets another account log in for the same code by "Not you?", and nobody without it', async () => {
+    const code = await service.code();
+    const tab = await open(code.user_code);
+    await tab.logIn('ada');
+    const other = await open(code.user_code);
+    await other.logIn('bob');
+    assert.match(other.html, /this code was already approved or denied/);
+    await tab.submit('switch');
+    await tab.logIn('bob');
+    assert.match(tab.html, /<strong>bob<\/strong>/);
+    await tab.submit('approve');
+    assert.equal((await service.poll(code.device_code)).data?.username, 'bob');
+  });
+
   it('T03: notifies the owner of every new device', async () => {
     const cyd = await service.newUser('cyd');
     const listed = async () => (await cyd.send('GET', '/api/notifications/')).body.data as Record<string, unknown>[];
