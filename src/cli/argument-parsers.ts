@@ -1,9 +1,12 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { SPEND_PERIODS, type SpendPeriod } from '../contract/amounts.ts';
 import { isObject } from '../contract/objects.ts';
 
-/** Collects the values of an option that may be repeated. */
-export const collectValues = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
+/** An option that may be repeated; its value is the list of its values. @param absent the help's text for an empty list */
+export const repeatableOption = (flags: string, description: string, absent: string): Option =>
+  new Option(flags, description)
+    .argParser((value: string, previous: readonly string[]) => [...previous, value])
+    .default([], absent);
 
 /** Parses a row id as the lists print them. */
 export function parseRowId(text: string): number {

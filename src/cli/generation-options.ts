@@ -5,7 +5,7 @@ import { INPUT_ROLES, type InputRole, type InputType, type VideoInput } from '..
 import { defined, isObject } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';
-import { collectValues, parseJsonObject, parsePositiveInteger, parseSeed } from './argument-parsers.ts';
+import { parseJsonObject, parsePositiveInteger, parseSeed, repeatableOption } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
 import { hasAccount } from './credential-provider.ts';
 import { UsageError } from './errors.ts';
@@ -29,14 +29,17 @@ export interface GenerationOptions {
 /** Adds the options of a video description to a command. */
 export const addGenerationOptions = (command: Command): Command =>
   command
-    .option(
-      '-i, --image <[role=]file or URL>',
-      'an image: the first frame, a second one the last frame; or with first=, last=, ref=, keyframe@2=; repeatable',
-      collectValues,
-      [],
+    .addOption(
+      repeatableOption(
+        '-i, --image <[role=]file or URL>',
+        'an image: the first frame, a second one the last frame; or with first=, last=, ref=, keyframe@2=; repeatable',
+        'none',
+      ),
     )
-    .option('--video <[role=]file or URL>', 'a reference video; source= to edit or extend it', collectValues, [])
-    .option('--audio <[role=]file or URL>', 'a reference audio; voice= drives speech', collectValues, [])
+    .addOption(
+      repeatableOption('--video <[role=]file or URL>', 'a reference video; source= to edit or extend it', 'none'),
+    )
+    .addOption(repeatableOption('--audio <[role=]file or URL>', 'a reference audio; voice= drives speech', 'none'))
     .option('-s, --seconds <n>', 'length in seconds', parsePositiveInteger)
     .option('--size <size>', 'such as 1280x720 or 720P')
     .option('--mode <mode>', 'quality mode, where the model has one')

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { completionScript, SHELLS, type Shell } from './commands/completion.ts';
 import { createProgram } from './program.ts';
 import { HELP_ZH_CN, translateHelp, translateUsageError } from './translate-help.ts';
@@ -78,12 +78,29 @@ for (const shell of SHELLS) {
   });
 }
 
+test('no option shows an internal value as its default, and a wrong value is wrong usage', () => {
+  const check = (command: Command): void => {
+    assert.doesNotMatch(command.helpInformation(), /default: [[{]/);
+    for (const { parseArg, flags, defaultValue } of command.options)
+      try {
+        parseArg?.('\0', defaultValue);
+      } catch (error) {
+        assert.ok(error instanceof InvalidArgumentError, `${command.name()} ${flags}: ${error}`);
+      }
+    command.commands.forEach(check);
+  };
+  check(program);
+});
+
 test('every text of the help has a Chinese one', () => {
   const texts = new Set<string>();
   const collect = (command: Command): void => {
     for (const text of [
       command.description(),
-      ...command.options.map(({ description }) => description),
+      ...command.options.flatMap(({ description, defaultValueDescription = '' }) => [
+        description,
+        defaultValueDescription,
+      ]),
       ...command.registeredArguments.map(({ description }) => description),
     ])
       if (text !== '') texts.add(text);

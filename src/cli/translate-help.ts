@@ -164,7 +164,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'List the members of an organization': '列出组织成员',
   'a slug of the list': '列表中的短名称',
   'Invite someone by a link that works once': '用一次性链接邀请成员',
-  'member, admin or owner': 'member、admin 或 owner',
+  'the role': '角色',
   'e-mail the link there, if the service sends e-mail': '将链接发送到此邮箱（服务可发邮件时）',
   'Change the role or the spend limit of a member': '修改成员的角色或消费上限',
   'an id of the list of members': '成员列表中的 ID',
@@ -313,6 +313,9 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
     '将自己的密钥、视频、文件与 Webhook 移交给组织',
   'of keys,videos,files,webhooks, or none': 'keys,videos,files,webhooks 中的若干项，或 none',
   'part of your balance': '您余额的一部分',
+  all: '全部',
+  anywhere: '不限',
+  none: '无',
 };
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -382,7 +385,11 @@ export function translateHelp(command: Command, asJson: boolean): void {
     optionDescription: (option) => translateDefaults(Help.prototype.optionDescription.call(new Help(), option)),
     argumentDescription: (argument) => translateDefaults(Help.prototype.argumentDescription.call(new Help(), argument)),
   });
-  for (const option of command.options) option.description = translate(option.description);
+  for (const option of command.options) {
+    option.description = translate(option.description);
+    if (option.defaultValueDescription !== undefined)
+      option.defaultValueDescription = translate(option.defaultValueDescription);
+  }
   for (const argument of command.registeredArguments) argument.description = translate(argument.description);
   if (!asJson) {
     command.configureOutput({ outputError: (text, write) => write(translateUsageError(text)) });

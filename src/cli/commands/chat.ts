@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger, readStandardInput } from '../argument-parsers.ts';
+import { parsePositiveInteger, readStandardInput, repeatableOption } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -29,7 +29,7 @@ export function addChatCommand(program: Command, run: RunCommand): void {
     .argument('[question]', 'what to ask; "-" or none: from standard input, or a conversation on a terminal')
     .option('-m, --model <id>', 'the model; default: the one of "reelgate config", see "reelgate models"')
     .option('-s, --system <text>', 'instructions for the model')
-    .option('-i, --image <file or URL>', 'an image for the model; repeatable', collectValues, [])
+    .addOption(repeatableOption('-i, --image <file or URL>', 'an image for the model; repeatable', 'none'))
     .option('--max-tokens <n>', 'longest response', parsePositiveInteger)
     .option('--no-stream', 'wait for the complete response')
     .option('--count', 'count the tokens of the question in place of asking it, free of charge')

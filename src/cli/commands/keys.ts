@@ -3,12 +3,12 @@ import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { ApiToken, UpdateTokenRequest } from '../../sdk/account.ts';
 import {
-  collectValues,
   parseCredits,
   parseHours,
   parsePositiveInteger,
   parseRowId,
   parseSpendLimit,
+  repeatableOption,
   type TypedSpendLimit,
 } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -101,8 +101,8 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .option('--days <n>', 'days until it expires; default: never', parsePositiveInteger)
     .option('--credits <amount>', 'spending limit, in credits or in the currency of the service', parseCredits)
     .option('--spend-limit <amount/period>', 'limit per day, week or month, such as 5000/month', parseSpendLimit)
-    .option('--model <id>', 'only this model; repeatable', collectValues, [])
-    .option('--from <address>', 'only from this IP address or CIDR range; repeatable', collectValues, [])
+    .addOption(repeatableOption('--model <id>', 'only this model; repeatable', 'all'))
+    .addOption(repeatableOption('--from <address>', 'only from this IP address or CIDR range; repeatable', 'anywhere'))
     .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
     .option('--tpm <n>', 'tokens a minute', parsePositiveInteger)
     .option('--calls <n>', 'model calls at once', parsePositiveInteger)

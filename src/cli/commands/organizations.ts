@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import {
   ORGANIZATION_GRACE_DAYS,
@@ -105,7 +105,11 @@ function addTransferCommand(orgs: Command, run: RunCommand): void {
   orgs
     .command('transfer')
     .argument('<slug>', 'a slug of the list')
-    .option('--include <things>', `of ${TRANSFERRED_THINGS.join(',')}, or none`, parseThings, TRANSFERRED_THINGS)
+    .addOption(
+      new Option('--include <things>', `of ${TRANSFERRED_THINGS.join(',')}, or none`)
+        .argParser(parseThings)
+        .default(TRANSFERRED_THINGS, 'all'),
+    )
     .option('--credits <amount>', 'part of your balance', parseCredits)
     .description('Transfer your own keys, videos, files and webhooks to an organization')
     .action((slug: string, { include, credits }: TransferOptions, command: Command) =>
@@ -128,7 +132,7 @@ function parseThings(text: string): readonly TransferredThing[] {
   if (text === 'none') return [];
   return text.split(',').map((name) => {
     const thing = TRANSFERRED_THINGS.find((each) => each === name.trim());
-    if (thing === undefined) throw new UsageError(`"${name}" is none of ${TRANSFERRED_THINGS.join(', ')}.`);
+    if (thing === undefined) throw new InvalidArgumentError(`Give some of ${TRANSFERRED_THINGS.join(',')}, or none.`);
     return thing;
   });
 }
@@ -160,7 +164,7 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
     .command('set')
     .argument('<slug>', 'a slug of the list')
     .argument('<user-id>', 'an id of the list of members', parseRowId)
-    .option('--role <role>', 'member, admin or owner', parseRole)
+    .addOption(roleOption())
     .option(
       '--spend-limit <amount/period>',
       'limit per day, week or month, such as 5000/month, or none',
@@ -197,7 +201,7 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
   orgs
     .command('invite')
     .argument('<slug>', 'a slug of the list')
-    .option('--role <role>', 'member, admin or owner', parseRole, 'member' as const)
+    .addOption(roleOption().default('member'))
     .option('--email <address>', 'e-mail the link there, if the service sends e-mail')
     .option('--spend-limit <amount/period>', 'limit per day, week or month, such as 5000/month', parseSpendLimit)
     .description('Invite someone by a link that works once')
@@ -262,8 +266,4 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
     );
 }
 
-function parseRole(text: string): OrganizationRole {
-  const role = ORGANIZATION_ROLES.find((each) => each === text);
-  if (role === undefined) throw new UsageError(`"${text}" is no role: give ${ORGANIZATION_ROLES.join(', ')}.`);
-  return role;
-}
+const roleOption = (): Option => new Option('--role <role>', 'the role').choices(ORGANIZATION_ROLES);

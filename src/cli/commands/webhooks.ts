@@ -4,7 +4,7 @@ import { toSeconds } from '../../contract/time-units.ts';
 import type { EventType, WebhookPreset } from '../../contract/webhooks.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { DeliveryInfo, EventInfo, Reelgate, WebhookInfo } from '../../sdk/index.ts';
-import { collectValues, parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
+import { parsePositiveInteger, parseRowId, repeatableOption } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../errors.ts';
 import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../output.ts';
@@ -50,7 +50,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
   webhooks
     .command('create')
     .argument('<url>', 'https, a public address')
-    .option('--event <type>', 'only this type of event; repeatable', collectValues, [])
+    .addOption(repeatableOption('--event <type>', 'only this type of event; repeatable', 'all'))
     .option('--description <text>', 'what it is for')
     .option('--preset <name>', 'standard, slack, lark, dingtalk, discord, telegram, bark or gotify')
     .description('Add a webhook; its signing secret is shown only now')
