@@ -3,7 +3,7 @@ import * as endpoints from '../contract/batches.ts';
 import type * as purposes from '../contract/file-purposes.ts';
 import * as fileEndpoints from '../contract/files.ts';
 import { defined } from '../contract/objects.ts';
-import { isOutage, parseErrorResponse, ReelgateError } from './errors.ts';
+import { isOutage, ReelgateError, throwForStatus } from './errors.ts';
 import { sleep, type Transport } from './transport.ts';
 
 /** A batch; times in Unix seconds, amounts in quota. */
@@ -162,12 +162,8 @@ export class Batches {
 
   /** Results of a batch as CSV, as its owner; the response is still to be read. @throws ReelgateError `batch_not_found` */
   async results(id: string, signal?: AbortSignal): Promise<Response> {
-    const response = await this.#transport.send(endpoints.exportOwnBatch, { params: { batch_id: id } }, { signal });
-    if (response.ok) return response;
-    const body: unknown = await response.json().catch(() => undefined);
-    throw (
-      parseErrorResponse(response.status, response.headers, body) ??
-      new ReelgateError('The results could not be fetched.', { status: response.status })
+    return throwForStatus(
+      await this.#transport.send(endpoints.exportOwnBatch, { params: { batch_id: id } }, { signal }),
     );
   }
 }
@@ -247,12 +243,8 @@ export class Files {
 
   /** The content of a file as a response that is still to be read. @throws ReelgateError `file_not_found` */
   async content(id: string, signal?: AbortSignal): Promise<Response> {
-    const response = await this.#transport.send(fileEndpoints.getFileContent, { params: { file_id: id } }, { signal });
-    if (response.ok) return response;
-    const body: unknown = await response.json().catch(() => undefined);
-    throw (
-      parseErrorResponse(response.status, response.headers, body) ??
-      new ReelgateError('The file could not be fetched.', { status: response.status })
+    return throwForStatus(
+      await this.#transport.send(fileEndpoints.getFileContent, { params: { file_id: id } }, { signal }),
     );
   }
 

@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import { chatCompletions, countMessageTokens } from '../contract/model-calls.ts';
-import { notJsonError, parseErrorResponse, ReelgateError } from './errors.ts';
+import { notJsonError, ReelgateError, throwForStatus } from './errors.ts';
 import { type Transport, toJson } from './transport.ts';
 
 /**
@@ -188,11 +188,7 @@ export class Chat {
   /** Counts the tokens of a prompt, free of charge. @throws ReelgateError `model_not_found` */
   async countTokens(request: TokenCountRequest, { signal }: ChatOptions = {}): Promise<TokenCount> {
     const body = request as unknown as EndpointPart<typeof countMessageTokens, 'body'>;
-    const response = await this.#transport.send(countMessageTokens, { body }, { signal });
-    if (!response.ok) {
-      const refusal: unknown = await response.json().catch(() => undefined);
-      throw parseErrorResponse(response.status, response.headers, refusal) ?? streamInterruptedError();
-    }
+    const response = await throwForStatus(await this.#transport.send(countMessageTokens, { body }, { signal }));
     const { input_tokens: tokens } = (await readJson(response, { signal })) as EndpointPart<
       typeof countMessageTokens,
       'response'
@@ -204,10 +200,7 @@ export class Chat {
   async #post(body: ChatRequest & { readonly stream: boolean }, { signal }: ChatOptions): Promise<Response> {
     const checked = body as unknown as EndpointPart<typeof chatCompletions, 'body'>;
     const headers = { accept: body.stream ? 'text/event-stream' : 'application/json' };
-    const response = await this.#transport.send(chatCompletions, { body: checked }, { signal, headers });
-    if (response.ok) return response;
-    const errorBody: unknown = await response.json().catch(() => undefined);
-    throw parseErrorResponse(response.status, response.headers, errorBody) ?? streamInterruptedError();
+    return throwForStatus(await this.#transport.send(chatCompletions, { body: checked }, { signal, headers }));
   }
 }
 

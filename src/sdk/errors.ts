@@ -101,7 +101,17 @@ interface ErrorBody {
 /** @internal Parses the error of a response; undefined when the response is a success. */
 export function parseErrorResponse(status: number, headers: Headers, body: unknown): ReelgateError | undefined {
   const fields: ErrorBody = typeof body === 'object' && body !== null ? body : {};
-  if (status < 400 && fields.success !== false) return undefined;
+  return status < 400 && fields.success !== false ? undefined : toResponseError(status, headers, fields);
+}
+
+/** @internal Returns a response that is still to be read. @throws ReelgateError if its status is not one of a success */
+export async function throwForStatus(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const body: unknown = await response.json().catch(() => undefined);
+  throw toResponseError(response.status, response.headers, typeof body === 'object' && body !== null ? body : {});
+}
+
+function toResponseError(status: number, headers: Headers, fields: ErrorBody): ReelgateError {
   const nested = typeof fields.error === 'object' && fields.error !== null ? (fields.error as ErrorBody) : {};
   const message = [nested.message, fields.message, fields.error_description].find(
     (each) => typeof each === 'string' && each !== '',

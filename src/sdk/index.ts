@@ -87,6 +87,7 @@ export type {
 export { DeviceAuth } from './device-auth.ts';
 export type { ClientErrorCode, ReelgateErrorCode, ReelgateErrorDetails, ServiceErrorCode } from './errors.ts';
 export { ReelgateError } from './errors.ts';
+export type { StreamOptions } from './event-stream.ts';
 export type { AppliedMailbox, AppPasswordInfo, Mailbox, MailboxInfo } from './mailbox.ts';
 export type {
   Audience,

@@ -3,7 +3,8 @@ import type { EndpointPart } from '../contract/endpoint.ts';
 import * as endpoints from '../contract/notifications.ts';
 import { streamNotifications } from '../contract/notifications.ts';
 import { defined } from '../contract/objects.ts';
-import { type CallOptions, followEventStream, type ServerEvent, type Transport } from './transport.ts';
+import { followEventStream, type ServerEvent, type StreamOptions } from './event-stream.ts';
+import type { CallOptions, Transport } from './transport.ts';
 
 /** A notification. */
 export type NotificationInfo = Static<typeof endpoints.Notification>;
@@ -151,13 +152,11 @@ export interface StreamEvent {
 }
 
 /** Start and end of a notification stream. */
-export interface FollowOptions {
+export interface FollowOptions extends StreamOptions {
   /** Last event received; if omitted, the stream starts now, with a gap. */
   readonly lastEventId?: string;
   /** `user`: without administrators' notifications. */
   readonly audience?: 'user';
-  /** Ends the stream. */
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -169,7 +168,7 @@ export interface FollowOptions {
  */
 export async function* followNotifications(
   transport: Pick<Transport, 'send'>,
-  { lastEventId, audience, signal }: FollowOptions,
+  { lastEventId, audience, ...duration }: FollowOptions,
 ): AsyncGenerator<StreamEvent, void> {
   let last = lastEventId;
   const headers = { accept: 'text/event-stream' };
@@ -179,7 +178,11 @@ export async function* followNotifications(
       { query: defined({ audience, last_event_id: last }) },
       { signal: during, headers },
     );
-  for await (const event of followEventStream(open, (events) => toNotifications(events, last !== undefined), signal)) {
+  for await (const event of followEventStream(
+    open,
+    (events) => toNotifications(events, last !== undefined),
+    duration,
+  )) {
     if (event.id !== '') last = event.id;
     yield event;
   }

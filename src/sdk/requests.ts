@@ -3,13 +3,8 @@ import { defined } from '../contract/objects.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import * as endpoints from '../contract/request-log.ts';
 import { getReceipt, getTokenReceipt, type streamAllRequests, type streamRequests } from '../contract/request-log.ts';
-import {
-  type CallOptions,
-  type CursorResult,
-  followEventStream,
-  type ServerEvent,
-  type Transport,
-} from './transport.ts';
+import { followEventStream, type ServerEvent, type StreamOptions } from './event-stream.ts';
+import type { CallOptions, CursorResult, Transport } from './transport.ts';
 
 /** A finished model call or video, with its cost. */
 export type RequestInfo = EndpointPart<typeof endpoints.listRequests, 'response'>['data'][number];
@@ -65,12 +60,13 @@ export class Requests {
   }
 
   /**
-   * Yields calls as they end, until the signal is aborted; lost connections are reopened.
+   * Yields calls as they end, until the signal is aborted; lost connections are reopened. Calls that end in between are
+   * only in the list.
    *
    * @throws ReelgateError when the service refuses permanently
    */
-  follow(query: RequestQuery, signal: AbortSignal): AsyncGenerator<RequestInfo, void> {
-    return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), signal);
+  follow(query: RequestQuery, options: StreamOptions): AsyncGenerator<RequestInfo, void> {
+    return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), options);
   }
 
   /** Cost of a call or video, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */
@@ -100,11 +96,11 @@ export function followRequests<Row>(
   transport: Pick<Transport, 'send'>,
   endpoint: typeof streamRequests | typeof streamAllRequests,
   query: EndpointPart<typeof streamAllRequests, 'query'>,
-  signal: AbortSignal,
+  options: StreamOptions,
 ): AsyncGenerator<Row, void> {
   const headers = { accept: 'text/event-stream' };
   const open = (during: AbortSignal) => transport.send(endpoint as Endpoint, { query }, { signal: during, headers });
-  return followEventStream(open, toRows<Row>, signal);
+  return followEventStream(open, toRows<Row>, options);
 }
 
 async function* toRows<Row>(events: AsyncIterable<ServerEvent>): AsyncGenerator<Row, void> {

@@ -1,4 +1,3 @@
-import { createParser } from 'eventsource-parser';
 import { type Endpoint, type EndpointPart, isModelPolicy } from '../contract/endpoint.ts';
 import { ORGANIZATION_HEADER } from '../contract/organization-roles.ts';
 import { notJsonError, parseErrorResponse, ReelgateError } from './errors.ts';
@@ -120,11 +119,7 @@ export class Transport {
       async (received) => ({ response: received, text: await received.text() }),
       endpoint.method === 'GET' ? READ_TIMEOUT_MS : undefined,
     );
-    const body = toJson(text);
-    const failure = parseErrorResponse(response.status, response.headers, body);
-    if (failure !== undefined) throw failure;
-    if (body === undefined) throw notJsonError(response.status);
-    return body as EndpointPart<E, 'response'>;
+    return parseBody(response, text) as EndpointPart<E, 'response'>;
   }
 
   /**
@@ -135,7 +130,7 @@ export class Transport {
     return this.#send(endpoint, input, options, async (response) => response);
   }
 
-  /** @param read reads the response; its failures count as those of the request */
+  /** Sends a request and, after a 401, once more with a refreshed token. @param read reads a final response */
   async #send<R>(
     endpoint: Endpoint,
     input: RequestInput,
@@ -143,45 +138,44 @@ export class Transport {
     read: (response: Response) => Promise<R>,
     timeoutMs?: number,
   ): Promise<R> {
-    const repeatable = endpoint.method === 'GET' || options.headers?.['idempotency-key'] !== undefined;
-    const { signal: given = this.#options.signal } = options;
-    let refreshed = false;
-    let conflicts = 0;
-    for (let attempt = 1; ; attempt += 1) {
+    const send = () => this.#sendWithRetries(endpoint, input, options, read, timeoutMs);
+    const { response, result } = await send();
+    if (response.status !== 401 || credentialPurposeOf(endpoint) !== 'account') return result;
+    if ((await this.#options.refresh?.()) !== true) return result;
+    if (!response.bodyUsed) await response.body?.cancel();
+    return (await send()).result;
+  }
+
+  /** @param read its failures count as those of the request */
+  async #sendWithRetries<R>(
+    endpoint: Endpoint,
+    input: RequestInput,
+    options: CallOptions,
+    read: (response: Response) => Promise<R>,
+    timeoutMs: number | undefined,
+  ): Promise<{ readonly response: Response; readonly result: R }> {
+    const { signal = this.#options.signal } = options;
+    const retries = new Retries(endpoint.method === 'GET' || options.headers?.['idempotency-key'] !== undefined);
+    for (;;) {
+      // Outside the try block: an error of the credentials is not one of the network.
       const credentials = (await this.#options.credentials?.(credentialPurposeOf(endpoint))) ?? {};
-      const signal = combineSignals(given, timeoutMs);
-      const isLast = !repeatable || attempt >= MAX_ATTEMPTS;
-      const mayWait = (response: Response) => repeatable && isInProgress(response) && conflicts < MAX_CONFLICTS;
-      const outcome = await this.#once(endpoint, input, { ...options, signal }, credentials)
-        .then(async (response) => {
-          const isFinal = !mayWait(response) && (isLast || !isTransient(response));
-          return { response, final: isFinal ? { result: await read(response) } : undefined };
-        })
-        .catch((error: unknown) => toNetworkError(error, given, this.baseUrl));
-      if (outcome instanceof ReelgateError) {
-        if (isLast || outcome.code !== 'network' || given?.aborted === true) throw outcome;
-        await sleep(retryDelayMs(attempt, Number.NaN), given);
-        continue;
+      let delayMs: number | undefined;
+      try {
+        const attempt = { ...options, signal: combineSignals(signal, timeoutMs) };
+        const response = await this.#sendOnce(endpoint, input, attempt, credentials);
+        delayMs = retries.delayAfterResponse(response);
+        if (delayMs === undefined) return { response, result: await read(response) };
+        await response.body?.cancel();
+      } catch (error) {
+        const failure = toNetworkError(error, signal, this.baseUrl);
+        delayMs = failure.code === 'network' && signal?.aborted !== true ? retries.delayAfterFailure() : undefined;
+        if (delayMs === undefined) throw failure;
       }
-      const { response, final } = outcome;
-      if (response.status === 401 && !refreshed && credentialPurposeOf(endpoint) === 'account') {
-        refreshed = true;
-        if ((await this.#options.refresh?.()) === true) {
-          if (!response.bodyUsed) await response.body?.cancel();
-          continue;
-        }
-      }
-      if (final !== undefined) return final.result;
-      await response.body?.cancel();
-      if (isInProgress(response)) {
-        conflicts += 1;
-        attempt -= 1;
-      }
-      await sleep(retryDelayMs(attempt, Number(response.headers.get('retry-after') ?? Number.NaN)), given);
+      await sleep(delayMs, signal);
     }
   }
 
-  async #once(
+  async #sendOnce(
     endpoint: Endpoint,
     input: RequestInput,
     options: CallOptions,
@@ -214,6 +208,33 @@ export class Transport {
   }
 }
 
+/** Decides whether and when one request is repeated. */
+class Retries {
+  readonly #isRepeatable: boolean;
+  #attempts = 1;
+  #conflicts = 0;
+
+  constructor(isRepeatable: boolean) {
+    this.#isRepeatable = isRepeatable;
+  }
+
+  /** Milliseconds until the next attempt; undefined if the response is final. */
+  delayAfterResponse(response: Response): number | undefined {
+    const retryAfterSeconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    if (isTransient(response)) return this.delayAfterFailure(retryAfterSeconds);
+    if (!this.#isRepeatable || !isInProgress(response) || this.#conflicts >= MAX_CONFLICTS) return undefined;
+    this.#conflicts += 1;
+    return retryDelayMs(this.#attempts, retryAfterSeconds);
+  }
+
+  /** Milliseconds until the next attempt; undefined if the failure is final. */
+  delayAfterFailure(retryAfterSeconds = Number.NaN): number | undefined {
+    if (!this.#isRepeatable || this.#attempts >= MAX_ATTEMPTS) return undefined;
+    this.#attempts += 1;
+    return retryDelayMs(this.#attempts - 1, retryAfterSeconds);
+  }
+}
+
 /**
  * Derives the credential from the endpoint's policy. If the handler authenticates the request itself, the caller passes
  * the credential as a header.
@@ -233,6 +254,15 @@ function toQuery(query: unknown): string {
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`;
+}
+
+/** @internal Parses the body of a response. @throws ReelgateError for an error, or a body that is not JSON */
+export function parseBody({ status, headers }: Response, text: string): unknown {
+  const body = toJson(text);
+  const failure = parseErrorResponse(status, headers, body);
+  if (failure !== undefined) throw failure;
+  if (body === undefined) throw notJsonError(status);
+  return body;
 }
 
 /** @internal Undefined for a text that is not JSON. */
@@ -318,85 +348,4 @@ export async function fetchAllPages<T>(
     rows.push(...data);
     if (data.length < PAGE_SIZE || rows.length >= total) return rows;
   }
-}
-
-/** @internal */
-export interface ServerEvent {
-  /** Empty for an event without a name. */
-  readonly event: string;
-  readonly id: string;
-  readonly data: string;
-}
-
-/** Longest silence before the connection counts as dead; the service sends a heartbeat at least every 20 seconds. */
-const SILENCE_TIMEOUT_MS = 60_000;
-const FIRST_WAIT_MS = 3_000;
-const MAX_WAIT_MS = 60_000;
-
-/** @internal Opens one connection; the signal ends it. */
-type OpenStream = (signal: AbortSignal) => Promise<Response>;
-
-/**
- * @internal
- * Yields events until the signal is aborted, reopening lost connections with increasing delays.
- *
- * @param open called for each connection
- * @param toItems converts the events of one connection to items
- * @throws ReelgateError when the service refuses permanently
- */
-export async function* followEventStream<Item>(
-  open: OpenStream,
-  toItems: (events: AsyncIterable<ServerEvent>) => AsyncIterable<Item>,
-  signal: AbortSignal,
-): AsyncGenerator<Item, void> {
-  let waitMs = FIRST_WAIT_MS;
-  while (!signal.aborted) {
-    try {
-      for await (const item of toItems(readConnection(open, signal))) {
-        waitMs = FIRST_WAIT_MS;
-        yield item;
-        if (signal.aborted) return;
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof ReelgateError && error.status >= 400 && error.status < 500 && !error.isTransient)
-        throw error;
-    }
-    await sleep(waitMs * (0.75 + Math.random() / 2), signal).catch(() => undefined);
-    waitMs = Math.min(MAX_WAIT_MS, waitMs * 2);
-  }
-}
-
-/** Reads one connection until it ends. */
-async function* readConnection(open: OpenStream, signal: AbortSignal): AsyncGenerator<ServerEvent, void> {
-  const silent = new AbortController();
-  const startTimer = () => setTimeout(() => silent.abort(), SILENCE_TIMEOUT_MS);
-  let timer = startTimer();
-  const events: ServerEvent[] = [];
-  const parser = createParser({ onEvent: ({ event = '', id = '', data }) => void events.push({ event, id, data }) });
-  try {
-    const body = await bodyOf(await open(AbortSignal.any([signal, silent.signal])));
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      clearTimeout(timer);
-      timer = startTimer();
-      parser.feed(value);
-      yield* events.splice(0);
-    }
-  } finally {
-    clearTimeout(timer);
-    // Runs when the consumer stops early: closes the connection.
-    silent.abort();
-  }
-}
-
-async function bodyOf(response: Response): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-  if (response.ok && response.body !== null) return response.body;
-  const errorBody: unknown = await response.json().catch(() => undefined);
-  throw (
-    parseErrorResponse(response.status, response.headers, errorBody) ??
-    new ReelgateError('The service sent no stream.', { status: response.status, code: 'not_a_stream' })
-  );
 }

@@ -8,7 +8,7 @@ import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
 import { listVideoModels } from '../contract/video.ts';
 import * as shareEndpoints from '../contract/video-shares.ts';
-import { isOutage, parseErrorResponse, ReelgateError } from './errors.ts';
+import { isOutage, ReelgateError, throwForStatus } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';
 import { fetchAllPages, sleep, type Transport } from './transport.ts';
 
@@ -289,11 +289,7 @@ export class Videos {
       { params: { task_id: id }, query },
       { signal: options.signal, headers },
     );
-    if (response.ok || response.status === 416) return response;
-    throw (
-      parseErrorResponse(response.status, response.headers, await response.json().catch(() => undefined)) ??
-      new ReelgateError('The video could not be fetched.', { status: response.status })
-    );
+    return response.status === 416 ? response : throwForStatus(response);
   }
 
   /** Returns the video, or the error of this poll if a later poll may succeed. @throws any other error */

@@ -164,6 +164,23 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     assert.deepEqual(await command.exited, { code: 130, stdout: '', stderr: '' });
   });
 
+  it('reports a lost connection while it follows calls', async () => {
+    serve = (request, response) => {
+      if (request.url?.startsWith('/api/status')) {
+        response.end('{"success":true,"data":{"quota_per_unit":1,"currency":""}}');
+      } else if (request.url?.includes('/stream')) {
+        response.setHeader('content-type', 'text/event-stream');
+        response.write(': open\n\n', () => response.destroy());
+      } else response.end('{"success":true,"data":[],"next":null}');
+    };
+    machine.env.REELGATE_ACCESS_TOKEN = 'any';
+    machine.env.REELGATE_USER_ID = '1';
+    const command = machine.start('requests', '--follow');
+    await command.waitForStderr(/The connection to the service was lost\. Trying again …/);
+    command.interrupt();
+    assert.equal((await command.exited).code, 130);
+  });
+
   it('takes a Ctrl-C that the terminal and npx both send for one', async () => {
     const polled = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<void>();

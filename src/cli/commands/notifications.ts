@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { NotificationInfo } from '../../sdk/index.ts';
-import { parseRowId } from '../argument-parsers.ts';
+import { parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import { formatDateTime, formatTable, relativeTime, styled } from '../output.ts';
@@ -11,6 +11,8 @@ interface ListOptions {
   readonly page: number;
   readonly watch?: boolean;
 }
+
+const PAGE_SIZE = 20;
 
 /** `reelgate notifications …` */
 export function addNotificationCommands(program: Command, run: RunCommand): void {
@@ -31,7 +33,7 @@ Examples:
   notifications
     .command('list', { isDefault: true })
     .option('--unread', 'only those not yet read')
-    .option('--page <number>', '20 on a page, newest first', pageNumber, 1)
+    .option('--page <number>', `${PAGE_SIZE} on a page, newest first`, parsePositiveInteger, 1)
     .option('--watch', 'show each one as it arrives, until Ctrl-C; with --json one document a line')
     .description('List notifications, newest first')
     .action((options: ListOptions, command: Command) =>
@@ -55,7 +57,7 @@ Examples:
 }
 
 async function list({ reelgate, output }: CommandContext, { unread = false, page }: ListOptions): Promise<void> {
-  const found = await reelgate.notifications.list({ page, onlyUnread: unread });
+  const found = await reelgate.notifications.list({ page, pageSize: PAGE_SIZE, onlyUnread: unread });
   const { data, total, unread_count, has_more } = found;
   const rows = data.map((row) => [
     String(row.id),
@@ -66,12 +68,13 @@ async function list({ reelgate, output }: CommandContext, { unread = false, page
   ]);
   const table = formatTable(['ID', '', 'WHEN', 'TITLE', 'PAGE'], rows);
   output.list({ notifications: data, total, unread_count, has_more }, table, rows.length === 0, 'No notifications.');
-  if (has_more) output.info(`Page ${page} of ${Math.ceil(total / 20)}; more with --page ${page + 1}.`);
+  if (has_more) output.info(`Page ${page} of ${Math.ceil(total / PAGE_SIZE)}; more with --page ${page + 1}.`);
 }
 
 async function watch({ reelgate, output, interruptSignal }: CommandContext): Promise<void> {
   let waiting = true;
-  for await (const event of reelgate.notifications.follow({ signal: interruptSignal })) {
+  const onConnectionLost = ({ message }: Error) => output.status(`${message} Trying again …`);
+  for await (const event of reelgate.notifications.follow({ signal: interruptSignal, onConnectionLost })) {
     if (waiting) output.info('Waiting for notifications. Ctrl-C ends it.');
     waiting = false;
     if (event.kind === 'notification') output.result(event.notification, formatNotification(event.notification));
@@ -82,8 +85,3 @@ async function watch({ reelgate, output, interruptSignal }: CommandContext): Pro
 
 const formatNotification = ({ created_at, title, content }: NotificationInfo): string =>
   [`${formatDateTime(created_at)}  ${title}`, ...content.split('\n').map((line) => `  ${line}`)].join('\n');
-
-function pageNumber(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('Give a number from 1.');
-  return Number(text);
-}

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import * as endpoints from '../../contract/batches.ts';
-import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
+import { throwForStatus } from '../../sdk/errors.ts';
 import { callApi, sendRequest } from './api-client.ts';
 import { downloadFile } from './files.ts';
 
@@ -76,13 +76,6 @@ export const createBatch = async (batch: endpoints.NewBatch): Promise<Batch> =>
 
 /** Downloads the results of a batch as CSV. @throws ReelgateError */
 export async function downloadResults(id: string): Promise<void> {
-  const response = await sendRequest(endpoints.exportOwnBatch, { params: { batch_id: id } });
-  if (!response.ok) {
-    const body: unknown = await response.json().catch(() => undefined);
-    throw (
-      parseErrorResponse(response.status, response.headers, body) ??
-      new ReelgateError('The service sent no table.', { status: response.status, code: 'not_a_table' })
-    );
-  }
+  const response = await throwForStatus(await sendRequest(endpoints.exportOwnBatch, { params: { batch_id: id } }));
   downloadFile(`${id}.csv`, await response.blob());
 }

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
 import * as endpoints from '../../contract/request-log.ts';
 import { getReceipt } from '../../contract/request-log.ts';
-import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
+import { throwForStatus } from '../../sdk/errors.ts';
 import { followRequests } from '../../sdk/requests.ts';
 import { callAnyApi, callApi, sendRequest } from './api-client.ts';
 import { downloadFile } from './files.ts';
@@ -58,18 +58,12 @@ export const requestsQuery = (scope: RequestScope, filter: RequestFilter, after:
 
 /** Streams calls that match the filter as they finish. */
 export const followRequestLog = (scope: RequestScope, filter: RequestFilter, signal: AbortSignal) =>
-  followRequests<RequestEntry>({ send: sendRequest }, ENDPOINTS[scope].live, toQuery(filter), signal);
+  followRequests<RequestEntry>({ send: sendRequest }, ENDPOINTS[scope].live, toQuery(filter), { signal });
 
 /** Downloads the calls that match the filter, at most 50,000. */
 export async function downloadRequests(scope: RequestScope, filter: RequestFilter): Promise<void> {
-  const response = await sendRequest(ENDPOINTS[scope].csv as Endpoint, { query: toQuery(filter) });
-  if (!response.ok) {
-    const body: unknown = await response.json().catch(() => undefined);
-    throw (
-      parseErrorResponse(response.status, response.headers, body) ??
-      new ReelgateError('The service sent no table.', { status: response.status, code: 'not_a_table' })
-    );
-  }
+  const sent = sendRequest(ENDPOINTS[scope].csv as Endpoint, { query: toQuery(filter) });
+  const response = await throwForStatus(await sent);
   downloadFile('requests.csv', await response.blob());
 }
 
