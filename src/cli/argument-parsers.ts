@@ -70,10 +70,3 @@ export function parseJsonObject(text: string): { [key: string]: unknown } {
 export const DEFAULT_MODEL_SETTING_NAMES = ['video-model', 'chat-model'] as const;
 /** Name of a setting. */
 export type SettingName = (typeof DEFAULT_MODEL_SETTING_NAMES)[number];
-
-/** Reads the text of an argument `-` from standard input, as typed on a terminal or from a pipe, until its end or Ctrl-C. */
-export async function readStandardInput(interruptSignal: AbortSignal): Promise<string> {
-  // Only when needed, because every command loads this module.
-  const [{ addAbortSignal }, { text }] = await Promise.all([import('node:stream'), import('node:stream/consumers')]);
-  return text(addAbortSignal(interruptSignal, process.stdin));
-}

@@ -1,9 +1,11 @@
-import { password as askPassword, text as askText, isCancel } from '@clack/prompts';
 import * as endpoints from '../contract/accounts.ts';
+import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
-import { Reelgate, ReelgateError, type ReelgateOptions } from '../sdk/index.ts';
+import { Reelgate, ReelgateError } from '../sdk/index.ts';
+import { parseBody } from '../sdk/transport.ts';
 import type { CommandContext } from './command-context.ts';
-import { InterruptedError, UsageError } from './errors.ts';
+import { UsageError } from './errors.ts';
+import { askPassword, askText, canPrompt } from './prompts.ts';
 
 const LOGOUT_TIMEOUT_MS = 10_000;
 
@@ -22,7 +24,7 @@ export async function reauthenticate<T>(
   work: (owner: ReauthenticatedClient) => Promise<T>,
 ): Promise<T> {
   if (process.env.REELGATE_ACCESS_TOKEN) return work({ reelgate: context.reelgate, headers: {} });
-  if (process.stdin.isTTY !== true || !context.output.isInteractive)
+  if (!canPrompt())
     throw new UsageError(
       'This changes the credentials of the account, so a device sign-in may not do it. Run it in a terminal, where it asks ' +
         'for your password, or set REELGATE_ACCESS_TOKEN and REELGATE_USER_ID; create such a token in the console.',
@@ -49,52 +51,44 @@ async function logIn({
 }: CommandContext): Promise<ReauthenticatedClient> {
   const signIn = (await credentialStore.read(signInKey)) ?? (await credentialStore.read(baseUrl));
   output.notice('This changes the credentials of the account, so your password is required.');
-  const username = signIn?.username ?? (await readAnswer(askText({ message: 'User name or e-mail' })));
-  const password = await readAnswer(askPassword({ message: `Password of ${username}` }));
-  const service = defined({ baseUrl, organization, signal });
-  const anonymous = new Reelgate({ baseUrl, signal });
-  const first = await post(anonymous, endpoints.login, { username, password }, {});
-  if (!('require_2fa' in first.data))
-    return toReauthenticatedClient(service, first.data.id, first.cookie, signIn?.userHeader);
-  const code = await readAnswer(askText({ message: 'Code of your authenticator app, or a backup code' }));
-  const second = await post(anonymous, endpoints.loginSecondStep, { code: code.trim() }, { cookie: first.cookie });
-  return toReauthenticatedClient(service, second.data.id, second.cookie, signIn?.userHeader);
+  const username = signIn?.username ?? (await askText('User name or e-mail'));
+  const password = await askPassword(`Password of ${username}`);
+  const { transport } = new Reelgate({ baseUrl, signal });
+  let session = await readSession(await transport.send(endpoints.login, { body: { username, password } }));
+  if (session.userId === undefined) {
+    const code = await askText('Code of your authenticator app, or a backup code');
+    const headers = { cookie: session.cookie };
+    session = await readSession(
+      await transport.send(endpoints.loginSecondStep, { body: { code: code.trim() } }, { headers }),
+    );
+  }
+  const credentials = defined({ userId: session.userId, userHeader: signIn?.userHeader });
+  return {
+    reelgate: new Reelgate(defined({ baseUrl, organization, signal, credentials })),
+    headers: { cookie: session.cookie },
+  };
 }
 
-type LoginEndpoint = typeof endpoints.login | typeof endpoints.loginSecondStep;
+interface LoginSession {
+  /** Undefined until the second step, if the account has one. */
+  readonly userId: number | undefined;
+  readonly cookie: string;
+}
 
-async function post(
-  anonymous: Reelgate,
-  endpoint: LoginEndpoint,
-  body: { username: string; password: string } | { code: string },
-  headers: Readonly<Record<string, string>>,
-): Promise<{ data: { id: number } | { require_2fa: true; id: never }; cookie: string }> {
-  const response = await anonymous.transport.send(endpoint, { body } as never, { headers });
-  const result = (await response.json()) as { success: boolean; message?: string; data: { id: number } };
-  if (!result.success)
-    throw new ReelgateError(result.message ?? 'The login was refused.', {
-      status: response.status,
-      code: 'wrong_password',
+/** @throws ReelgateError `wrong_password`, also for a wrong code, or another error of the login */
+async function readSession(response: Response): Promise<LoginSession> {
+  const body = await response
+    .text()
+    .then((text) => parseBody(response, text))
+    .catch((error: unknown) => {
+      if (!(error instanceof ReelgateError) || error.code !== 'refused') throw error;
+      throw new ReelgateError(error.message, { status: error.status, code: 'wrong_password' });
     });
+  const { data } = body as EndpointPart<typeof endpoints.login, 'response'>;
   const cookie = response.headers
     .getSetCookie()
     .map((header) => header.split(';', 1)[0] ?? '')
     .filter((pair) => !pair.endsWith('='))
     .join('; ');
-  return { data: result.data, cookie };
-}
-
-function toReauthenticatedClient(
-  service: Pick<ReelgateOptions, 'baseUrl' | 'organization' | 'signal'>,
-  userId: number,
-  cookie: string,
-  userHeader: string | undefined,
-): ReauthenticatedClient {
-  return { reelgate: new Reelgate({ ...service, credentials: { userId, userHeader } }), headers: { cookie } };
-}
-
-async function readAnswer(question: Promise<string | symbol>): Promise<string> {
-  const answer = await question;
-  if (isCancel(answer) || typeof answer !== 'string') throw new InterruptedError();
-  return answer;
+  return { userId: 'id' in data ? data.id : undefined, cookie };
 }

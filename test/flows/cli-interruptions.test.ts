@@ -30,8 +30,11 @@ class TerminalProcess {
   readonly exited: Promise<number | null>;
   text = '';
 
-  constructor(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
-    const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+  /** @param file receives the standard output; default: the terminal */
+  constructor(env: Readonly<Record<string, string>>, args: readonly string[], file?: string) {
+    const words = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+    // Without a size, prompts are wrapped after every letter.
+    const command = `stty cols 80 rows 24; ${words}${file === undefined ? '' : ` > '${file}'`}`;
     this.#child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       env: { ...env, TERM: 'xterm' },
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -205,7 +208,7 @@ describe('a command that is interrupted, or whose reader leaves', () => {
       response.end('{"success":true,"message":"","data":{"id":3}}');
     };
     const env = { ...machine.env, REELGATE_ACCESS_TOKEN: 'any', REELGATE_USER_ID: '1' };
-    const written = new TerminalProcess(env, 'tickets', 'reply', '12', '-');
+    const written = new TerminalProcess(env, ['tickets', 'reply', '12', '-']);
     written.type(`Both of them.\r${CTRL_D}`);
     assert.equal(await written.exited, 0, written.text);
     assert.deepEqual(JSON.parse(await received.promise), { content: 'Both of them.\n' });
@@ -217,11 +220,54 @@ describe('a command that is interrupted, or whose reader leaves', () => {
       ['tickets', 'reply', '12', '-'],
       ['chat', '-', '-m', 'any'],
     ]) {
-      const left = new TerminalProcess(listening, ...command);
+      const left = new TerminalProcess(listening, command);
       await left.waitFor('listening');
       left.type(CTRL_C);
       assert.equal(await left.exited, 130, left.text);
     }
+  });
+
+  describe('a command that asks for the password', () => {
+    const file = () => join(machine.folder, 'keys.json');
+    /** Serves a login with a second step, and the list of keys. */
+    const serveKeys: typeof serve = ({ url = '' }, response) => {
+      const isLogin = url.endsWith('/login');
+      if (url.includes('/login')) response.setHeader('set-cookie', `session=${isLogin ? 'first' : 'second'}; Path=/`);
+      const data = { login: { require_2fa: true }, '2fa': { id: 7 } }[url.split('/').at(-1) ?? ''] ?? [];
+      response.end(JSON.stringify({ success: true, data, total: 0, page: 1, page_size: 50 }));
+    };
+    const start = () => new TerminalProcess(machine.env, ['keys', '--json'], file());
+    async function answerLogin(keys: TerminalProcess): Promise<void> {
+      await keys.waitFor('User name');
+      keys.type('ada\r');
+      await keys.waitFor('Password of ada');
+      keys.type('secret\r');
+    }
+    beforeEach(() => {
+      serve = serveKeys;
+    });
+
+    it('shows its prompts on the terminal if the result goes to a file', async () => {
+      const keys = start();
+      await answerLogin(keys);
+      await keys.waitFor('Code of your authenticator app');
+      keys.type('123456\r');
+      assert.equal(await keys.exited, 0, keys.text);
+      assert.equal(readFileSync(file(), 'utf8'), '[]\n');
+    });
+
+    it('tells a wrong password from a service that cannot check it', async () => {
+      for (const [status, body, code] of [
+        [200, '{"success":false,"message":"Wrong password."}', 3],
+        [429, '{"success":false,"message":"Too many requests."}', 1],
+        [200, '<html>Log in to this network</html>', 7],
+      ] as const) {
+        serve = (_, response) => response.writeHead(status).end(body);
+        const keys = start();
+        await answerLogin(keys);
+        assert.equal(await keys.exited, code, keys.text);
+      }
+    });
   });
 
   it('a conversation cancels the answer at Ctrl-C', async () => {
@@ -230,7 +276,7 @@ describe('a command that is interrupted, or whose reader leaves', () => {
       response.once('close', () => closed.resolve());
       sendChunk(response, 'begun');
     };
-    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any');
+    const chat = new TerminalProcess(machine.env, ['chat', '-m', 'any']);
     await chat.waitFor('> ');
     chat.type('a question\r');
     await chat.waitFor('begun');
@@ -251,7 +297,7 @@ describe('a command that is interrupted, or whose reader leaves', () => {
       await chat.waitFor('early');
       return endAnswer(response);
     };
-    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any');
+    const chat = new TerminalProcess(machine.env, ['chat', '-m', 'any']);
     await chat.waitFor('> ');
     chat.type('a\rlong\rques');
     await chat.waitFor('ques');
@@ -271,7 +317,7 @@ describe('a command that is interrupted, or whose reader leaves', () => {
       sendChunk(response, 'seen.');
       return endAnswer(response);
     };
-    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any', '--image', 'https://a.example/i.png');
+    const chat = new TerminalProcess(machine.env, ['chat', '-m', 'any', '--image', 'https://a.example/i.png']);
     await chat.waitFor('> ');
     chat.type('what is it?\r');
     await chat.waitFor('> ', 2);
@@ -292,7 +338,7 @@ describe('a command that is interrupted, or whose reader leaves', () => {
       chat.type(CTRL_D);
       return endAnswer(response);
     };
-    const chat = new TerminalProcess(machine.env, 'chat', '-m', 'any');
+    const chat = new TerminalProcess(machine.env, ['chat', '-m', 'any']);
     for (let question = 1; question <= QUESTIONS; question++) {
       await chat.waitFor('> ', question);
       chat.type('next\r');

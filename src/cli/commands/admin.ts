@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
-import { parsePositiveInteger, readStandardInput } from '../argument-parsers.ts';
+import { parsePositiveInteger } from '../argument-parsers.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
-import { EXIT, InterruptedError, UsageError } from '../errors.ts';
+import { EXIT, UsageError } from '../errors.ts';
 import {
   dateTime,
   formatBytes,
@@ -15,6 +15,7 @@ import {
   type Style,
   styled,
 } from '../output.ts';
+import { askPassword, canPrompt, readStandardInput } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ResetOptions {
@@ -259,18 +260,11 @@ async function readPassphrase({ passphraseFile }: PassphraseOptions, isNew: bool
   const given =
     passphraseFile === undefined ? process.env.REELGATE_BACKUP_PASSPHRASE : readFileSync(passphraseFile, 'utf8');
   if (given !== undefined && given !== '') return given.replace(/\r?\n$/, '');
-  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
+  if (!canPrompt())
     throw new UsageError('Give the passphrase of the key with --passphrase-file or REELGATE_BACKUP_PASSPHRASE.');
-  const first = await askPassphrase('Passphrase for the key in the backup');
-  if (isNew && (await askPassphrase('Once more')) !== first) throw new UsageError('The two passphrases differ.');
+  const first = await askPassword('Passphrase for the key in the backup');
+  if (isNew && (await askPassword('Once more')) !== first) throw new UsageError('The two passphrases differ.');
   return first;
-}
-
-async function askPassphrase(message: string): Promise<string> {
-  const { isCancel, password: askPassword } = await import('@clack/prompts');
-  const answer = await askPassword({ message });
-  if (isCancel(answer)) throw new InterruptedError();
-  return answer;
 }
 
 const formatDatabaseSize = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

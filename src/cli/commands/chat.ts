@@ -6,9 +6,10 @@ import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
-import { parsePositiveInteger, readStandardInput, repeatableOption } from '../argument-parsers.ts';
+import { parsePositiveInteger, repeatableOption } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, UsageError } from '../errors.ts';
+import { canPrompt, readStandardInput } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ChatOptions {
@@ -46,7 +47,7 @@ Examples:
       run(command, async (context) => {
         const { requireModel } = await import('../default-models.ts');
         const options = { ...given, model: await requireModel(context, 'chat', given.model) };
-        const isConversation = options.count !== true && process.stdin.isTTY === true && context.output.isInteractive;
+        const isConversation = options.count !== true && canPrompt();
         if (question === undefined && isConversation) return converse(context, options);
         const text =
           question === undefined || question === '-' ? await readStandardInput(context.interruptSignal) : question;

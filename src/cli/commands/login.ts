@@ -10,6 +10,7 @@ import type { StoredCredentials } from '../credentials.ts';
 import { formatSpendLimit, loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { formatDateTime, formatDuration, formatKeyValues, formatTable, relativeTime, styled } from '../output.ts';
+import { canPrompt } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface LoginOptions {
@@ -113,8 +114,8 @@ async function showCode({ output }: CommandContext, code: DeviceCode, { browser,
 }
 
 /** Offers to request a new code if there is a terminal. */
-async function askForNewCode({ output, interruptSignal: signal }: CommandContext): Promise<boolean> {
-  if (process.stdin.isTTY !== true || !output.isInteractive) return false;
+async function askForNewCode({ interruptSignal: signal }: CommandContext): Promise<boolean> {
+  if (!canPrompt()) return false;
   // `terminal: false` keeps Ctrl-C raising SIGINT.
   const { createInterface } = await import('node:readline/promises');
   const prompt = createInterface({ input: process.stdin, output: process.stderr, terminal: false });

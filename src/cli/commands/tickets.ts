@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/objects.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
-import { parseRowId, readStandardInput } from '../argument-parsers.ts';
+import { parseRowId } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
 import {
   dateTime,
@@ -12,6 +12,7 @@ import {
   relativeTime,
   type Text,
 } from '../output.ts';
+import { readStandardInput } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
 const WAITING_FOR_TEXTS = { staff: 'support', user: 'you', nobody: '' } as const;

@@ -19,7 +19,7 @@ import { parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { usesApiKey } from '../credential-provider.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
-import { InterruptedError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import {
   addGenerationOptions,
   addOptionToError,
@@ -41,6 +41,7 @@ import {
   type Style,
   styled,
 } from '../output.ts';
+import { askPassword, canPrompt } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 import { findTypicalGenerationTime, formatVideoStatus } from '../video-progress.ts';
 
@@ -451,12 +452,8 @@ function addShareCommands(video: Command, run: RunCommand): void {
 }
 
 async function readPassword(): Promise<string> {
-  if (process.stdin.isTTY !== true)
-    throw new UsageError('There is no terminal to ask for the password: give it a value.');
-  const { isCancel, password: askPassword } = await import('@clack/prompts');
-  const answer = await askPassword({ message: 'Password of the link' });
-  if (isCancel(answer)) throw new InterruptedError();
-  return answer;
+  if (!canPrompt()) throw new UsageError('There is no terminal to ask for the password: give it a value.');
+  return askPassword('Password of the link');
 }
 
 const formatShares = (shares: readonly ShareInfo[]): Rendering =>
