@@ -1,7 +1,7 @@
 import { defined } from '../contract/objects.ts';
 import type { Reelgate } from '../sdk/index.ts';
 import { CredentialProvider } from './credential-provider.ts';
-import { CredentialStore, OF_ORGANIZATION } from './credentials.ts';
+import { CredentialStore, signInKeyOf } from './credentials.ts';
 import { createInterruptSignal, UsageError } from './errors.ts';
 import { type Output, readLanguage } from './output.ts';
 
@@ -36,15 +36,15 @@ const DEFAULT_URL = 'http://127.0.0.1:3000';
  * order.
  */
 export async function createCommandContext(options: GlobalOptions, output: Output): Promise<CommandContext> {
-  const credentialStore = new CredentialStore();
+  const interruptSignal = createInterruptSignal();
+  const credentialStore = new CredentialStore({ signal: interruptSignal });
   // Imported lazily: loading the contract takes longer than most commands run, and printing help does not need it.
   const { Reelgate: Client } = await import('../sdk/index.ts');
   const { REELGATE_URL } = process.env;
   const baseUrl = parseBaseUrl(options.url || REELGATE_URL || (await credentialStore.currentUrl()) || DEFAULT_URL);
   const organization = parseOrganization(options.org);
-  const signInKey = organization === undefined ? baseUrl : `${baseUrl}${OF_ORGANIZATION}${organization}`;
+  const signInKey = signInKeyOf(baseUrl, organization);
   const credentialProvider = new CredentialProvider({ baseUrl, signInKey, organization }, credentialStore);
-  const interruptSignal = createInterruptSignal();
   const reelgate: Reelgate = new Client({
     baseUrl,
     signal: interruptSignal,

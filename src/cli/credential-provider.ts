@@ -1,5 +1,5 @@
 import { ReelgateError } from '../sdk/errors.ts';
-import type { CredentialPurpose, Credentials, DeviceAuth, Reelgate } from '../sdk/index.ts';
+import type { CredentialPurpose, Credentials, Reelgate } from '../sdk/index.ts';
 import type { CredentialStore, StoredCredentials } from './credentials.ts';
 import { UsageError } from './errors.ts';
 
@@ -51,7 +51,7 @@ export class CredentialProvider {
     }
     // Model calls refresh too, since otherwise a user who only generates videos would be signed out after 90 days.
     // Errors are ignored: if the token has really expired, the request itself fails.
-    if (expiresSoon(this.#lastStored, Date.now()))
+    if (expiresSoon(this.#lastStored))
       this.#lastStored = (await this.#refresh(this.#lastStored, reelgate).catch(() => undefined)) ?? this.#lastStored;
     const { llmToken: apiKey, accessToken, userId, userHeader } = this.#lastStored;
     return { apiKey, accessToken, userId, userHeader };
@@ -69,8 +69,32 @@ export class CredentialProvider {
     await reelgate.transport.call(getStatus, {});
   }
 
-  #refresh(old: StoredCredentials, reelgate: Reelgate): Promise<StoredCredentials | undefined> {
-    return refreshCredentials(this.#store, reelgate.deviceAuth, old);
+  /**
+   * Returns newer tokens than the given ones, from another process or else from the service. Concurrent processes run
+   * this sequentially, so that one refreshes and the others find its result; the new pair is stored before use.
+   *
+   * @returns undefined when the sign-in has ended or was removed
+   */
+  #refresh(old: StoredCredentials, { deviceAuth }: Reelgate): Promise<StoredCredentials | undefined> {
+    const { signInKey } = this.#service;
+    return this.#store.runExclusive(async () => {
+      const latest = await this.#store.read(signInKey);
+      if (latest === undefined || latest.accessToken !== old.accessToken) return latest;
+      try {
+        const pair = await deviceAuth.refresh(latest.refreshToken);
+        const renewed: StoredCredentials = {
+          ...latest,
+          accessToken: pair.access_token,
+          refreshToken: pair.refresh_token,
+          accessExpiresAt: Date.now() + pair.expires_in * 1000,
+        };
+        await this.#store.write(signInKey, renewed);
+        return renewed;
+      } catch (error) {
+        if (error instanceof ReelgateError && error.code === 'invalid_grant') return undefined;
+        throw error;
+      }
+    });
   }
 }
 
@@ -114,35 +138,4 @@ export const hasAccount = async ({
 /** An access_token is refreshed this many milliseconds before it expires, so that none expires during a request. */
 const MARGIN_MS = 5 * 60_000;
 
-const expiresSoon = (signIn: StoredCredentials, now: number): boolean => signIn.accessExpiresAt - now < MARGIN_MS;
-
-/**
- * Returns newer tokens than the given ones, from another process or else from the service. Concurrent processes run
- * this sequentially, so that one refreshes and the others find its result; the new pair is stored before use.
- *
- * @returns undefined when the sign-in has ended or was removed
- */
-function refreshCredentials(
-  credentials: CredentialStore,
-  deviceAuth: DeviceAuth,
-  old: StoredCredentials,
-): Promise<StoredCredentials | undefined> {
-  return credentials.runExclusive(async () => {
-    const latest = await credentials.read(old.baseUrl);
-    if (latest === undefined || latest.accessToken !== old.accessToken) return latest;
-    try {
-      const pair = await deviceAuth.refresh(latest.refreshToken);
-      const renewed: StoredCredentials = {
-        ...latest,
-        accessToken: pair.access_token,
-        refreshToken: pair.refresh_token,
-        accessExpiresAt: Date.now() + pair.expires_in * 1000,
-      };
-      await credentials.write(renewed);
-      return renewed;
-    } catch (error) {
-      if (error instanceof ReelgateError && error.code === 'invalid_grant') return undefined;
-      throw error;
-    }
-  });
-}
+const expiresSoon = (signIn: StoredCredentials): boolean => signIn.accessExpiresAt - Date.now() < MARGIN_MS;

@@ -7,8 +7,8 @@ import { CredentialStore, type Keychain, type StoredCredentials } from './creden
 import { toErrorReport } from './error-report.ts';
 import { KeychainError } from './errors.ts';
 
+const KEY = 'https://reelgate.example.com';
 const signIn: StoredCredentials = {
-  baseUrl: 'https://reelgate.example.com',
   userId: 7,
   username: 'ada',
   displayName: 'Ada',
@@ -54,18 +54,18 @@ describe('storage of a sign-in', () => {
   afterEach(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 
   it('uses the keychain if there is one and writes no token to disk', async () => {
-    assert.equal(await withChain().write(signIn), 'the test keychain');
-    assert.deepEqual(await withChain().read(signIn.baseUrl), signIn);
+    assert.equal(await withChain().write(KEY, signIn), 'the test keychain');
+    assert.deepEqual(await withChain().read(KEY), signIn);
     assert.doesNotMatch(onDisk(), /secret/);
-    await withChain().remove(signIn.baseUrl, { tokensRevoked: true });
+    await withChain().remove(KEY, { tokensRevoked: true });
     assert.equal(chain.kept.size, 0);
-    assert.equal(await withChain().read(signIn.baseUrl), undefined);
+    assert.equal(await withChain().read(KEY), undefined);
   });
 
   it('otherwise uses a file and folder readable by their owner only, and reports that', async () => {
-    const place = await withFile().write(signIn);
+    const place = await withFile().write(KEY, signIn);
     assert.match(place, /credentials\.json \(only you can read it\)$/);
-    assert.deepEqual(await withFile().read(signIn.baseUrl), signIn);
+    assert.deepEqual(await withFile().read(KEY), signIn);
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     assert.equal(statSync(join(folder, 'credentials.json')).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(folder), ['credentials.json'], 'no draft is left');
@@ -73,61 +73,61 @@ describe('storage of a sign-in', () => {
 
   it('falls back to the file when the keychain refuses, and refreshes tokens where they are stored', async () => {
     chain.isLocked = true;
-    assert.match(await withChain().write(signIn), /only you/);
+    assert.match(await withChain().write(KEY, signIn), /only you/);
     chain.isLocked = false;
-    assert.match(await withChain().write({ ...signIn, accessToken: 'rgat_secret2' }), /only you/);
+    assert.match(await withChain().write(KEY, { ...signIn, accessToken: 'rgat_secret2' }), /only you/);
     assert.equal(chain.kept.size, 0);
-    assert.equal(await withChain().write(signIn, 'best'), 'the test keychain');
+    assert.equal(await withChain().write(KEY, signIn, 'best'), 'the test keychain');
     assert.doesNotMatch(onDisk(), /secret/);
   });
 
   it('reports a locked keychain as such, not as signed out, and can still delete the credential', async () => {
-    await withChain().write(signIn);
+    await withChain().write(KEY, signIn);
     chain.isLocked = true;
     for (const credentials of [withChain(), withFile()]) {
-      await assert.rejects(credentials.read(signIn.baseUrl), KeychainError);
-      assert.equal(await credentials.has(signIn.baseUrl), true);
+      await assert.rejects(credentials.read(KEY), KeychainError);
+      assert.equal(await credentials.has(KEY), true);
     }
     const told = toErrorReport(
       await withChain()
-        .read(signIn.baseUrl)
+        .read(KEY)
         .catch((error: unknown) => error),
     );
     assert.deepEqual([told.exitCode, told.code], [3, 'keychain']);
     assert.match(`${told.message} ${told.advice}`, /the test keychain.*REELGATE_KEYCHAIN=0/);
-    await withFile().remove(signIn.baseUrl, { tokensRevoked: true });
-    assert.equal(await withFile().has(signIn.baseUrl), false);
+    await withFile().remove(KEY, { tokensRevoked: true });
+    assert.equal(await withFile().has(KEY), false);
   });
 
   it('keeps a sign-in with valid tokens while the keychain cannot be opened', async () => {
-    await withChain().write(signIn);
+    await withChain().write(KEY, signIn);
     chain.isLocked = true;
     for (const store of [withChain(), withFile()]) {
-      const error = await store.remove(signIn.baseUrl, { tokensRevoked: false }).catch((thrown: unknown) => thrown);
+      const error = await store.remove(KEY, { tokensRevoked: false }).catch((thrown: unknown) => thrown);
       assert.match(`${toErrorReport(error).advice}`, /still valid.*console under Devices/);
-      assert.equal(await store.has(signIn.baseUrl), true);
+      assert.equal(await store.has(KEY), true);
     }
     chain.isLocked = false;
-    await withChain().remove(signIn.baseUrl, { tokensRevoked: false });
-    assert.deepEqual([chain.kept.size, await withChain().has(signIn.baseUrl)], [0, false]);
+    await withChain().remove(KEY, { tokensRevoked: false });
+    assert.deepEqual([chain.kept.size, await withChain().has(KEY)], [0, false]);
   });
 
   it('keeps one device_id per machine and several services, the latest first', async () => {
     const id = await withFile().deviceId();
-    await withFile().write(signIn);
-    await withFile().write({ ...signIn, baseUrl: 'http://127.0.0.1:3000' });
+    await withFile().write(KEY, signIn);
+    await withFile().write('http://127.0.0.1:3000', signIn);
     assert.equal(await withFile().deviceId(), id);
     assert.equal(await withFile().currentUrl(), 'http://127.0.0.1:3000');
     await withFile().remove('http://127.0.0.1:3000', { tokensRevoked: true });
     assert.equal(await withFile().currentUrl(), undefined);
-    assert.equal(await withFile().has(signIn.baseUrl), true);
+    assert.equal(await withFile().has(KEY), true);
   });
 
   it('replaces a file that is not JSON', async () => {
-    await withFile().write(signIn);
+    await withFile().write(KEY, signIn);
     writeFileSync(join(folder, 'credentials.json'), '{"version":');
-    assert.equal(await withFile().read(signIn.baseUrl), undefined);
-    await withFile().write(signIn);
-    assert.deepEqual(await withFile().read(signIn.baseUrl), signIn);
+    assert.equal(await withFile().read(KEY), undefined);
+    await withFile().write(KEY, signIn);
+    assert.deepEqual(await withFile().read(KEY), signIn);
   });
 });

@@ -18,7 +18,6 @@ interface StoredTokens {
 
 /** The account, without secrets. */
 interface Identity {
-  readonly baseUrl: string;
   readonly userId: number;
   readonly username: string;
   readonly displayName: string;
@@ -26,11 +25,14 @@ interface Identity {
   readonly userHeader: string;
 }
 
-/** Separates the URL from the organization in the key of a sign-in. */
-export const OF_ORGANIZATION = '#';
-
-/** A sign-in stored on this machine, one per service URL and organization; `baseUrl` is its key. */
+/** A sign-in stored on this machine. */
 export interface StoredCredentials extends Identity, StoredTokens {}
+
+const OF_ORGANIZATION = '#';
+
+/** Under which a sign-in is stored: there is one per service URL and organization. */
+export const signInKeyOf = (baseUrl: string, organization: string | undefined): string =>
+  organization === undefined ? baseUrl : `${baseUrl}${OF_ORGANIZATION}${organization}`;
 
 interface CredentialFileEntry extends Identity {
   /** Absent when the tokens are in the keychain. */
@@ -51,6 +53,8 @@ interface CredentialStoreOptions {
   readonly folder?: string;
   /** `undefined`: tokens stay in the file. Default: the system's keychain, unless REELGATE_KEYCHAIN=0. */
   readonly keychain?: () => Promise<Keychain | undefined>;
+  /** Ends the wait for another process that works on the sign-ins. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -60,9 +64,11 @@ interface CredentialStoreOptions {
 export class CredentialStore {
   readonly path: string;
   readonly #openKeychain: () => Promise<Keychain | undefined>;
+  readonly #signal: AbortSignal | undefined;
   #keychain: Promise<Keychain | undefined> | undefined;
 
   constructor(options: CredentialStoreOptions = {}) {
+    this.#signal = options.signal;
     this.path = join(options.folder ?? configFolder(), 'credentials.json');
     this.#openKeychain =
       options.keychain ?? (process.env.REELGATE_KEYCHAIN === '0' ? async () => undefined : openKeychain);
@@ -70,7 +76,7 @@ export class CredentialStore {
 
   /** Runs work in one process at a time. Code that reads tokens in order to replace them must do both inside. */
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    return withLock(`${this.path}.lock`, work);
+    return withLock(`${this.path}.lock`, work, this.#signal);
   }
 
   /** URL of the last sign-in. */
@@ -79,15 +85,15 @@ export class CredentialStore {
   }
 
   /** Whether a sign-in exists, even if its tokens cannot be read now. */
-  async has(baseUrl: string): Promise<boolean> {
-    return (await this.#load()).entries[baseUrl] !== undefined;
+  async has(key: string): Promise<boolean> {
+    return (await this.#load()).entries[key] !== undefined;
   }
 
   /** @throws KeychainError when the tokens are in a keychain that cannot be opened now */
-  async read(baseUrl: string): Promise<StoredCredentials | undefined> {
-    const entry = (await this.#load()).entries[baseUrl];
+  async read(key: string): Promise<StoredCredentials | undefined> {
+    const entry = (await this.#load()).entries[key];
     if (entry === undefined) return undefined;
-    const { secrets = await this.#readKeychain(baseUrl), ...identity } = entry;
+    const { secrets = await this.#readKeychain(key), ...identity } = entry;
     return secrets === undefined ? undefined : { ...identity, ...secrets };
   }
 
@@ -104,17 +110,17 @@ export class CredentialStore {
    * @param place `same`: tokens in the file stay there, so that a refresh leaves no previous pair behind; `best`: the
    * keychain if possible
    */
-  async write(signIn: StoredCredentials, place: 'same' | 'best' = 'same'): Promise<string> {
+  async write(key: string, signIn: StoredCredentials, place: 'same' | 'best' = 'same'): Promise<string> {
     const { accessToken, refreshToken, llmToken, accessExpiresAt, ...identity } = signIn;
     const secrets: StoredTokens = { accessToken, refreshToken, llmToken, accessExpiresAt };
     const stored = await this.#load();
-    const inFile = place === 'same' && stored.entries[signIn.baseUrl]?.secrets !== undefined;
-    const keptBy = inFile ? undefined : await this.#writeKeychain(signIn.baseUrl, secrets);
+    const inFile = place === 'same' && stored.entries[key]?.secrets !== undefined;
+    const keptBy = inFile ? undefined : await this.#writeKeychain(key, secrets);
     const entry: CredentialFileEntry = keptBy === undefined ? { ...identity, secrets } : identity;
     await this.#save({
       ...stored,
-      current: signIn.baseUrl.split(OF_ORGANIZATION, 1)[0] ?? signIn.baseUrl,
-      entries: { ...stored.entries, [signIn.baseUrl]: entry },
+      current: key.split(OF_ORGANIZATION, 1)[0] ?? key,
+      entries: { ...stored.entries, [key]: entry },
     });
     return keptBy ?? `${this.path} (only you can read it)`;
   }
@@ -123,27 +129,26 @@ export class CredentialStore {
    * Removes a sign-in. Call inside `runExclusive`.
    *
    * @param tokensRevoked whether the service has revoked the tokens. Only then may they stay in a keychain that cannot
-   * be
-   *   opened: otherwise valid tokens would remain there without an entry that refers to them.
+   *   be opened: otherwise valid tokens would remain there without an entry that refers to them.
    * @throws KeychainError if valid tokens cannot be deleted; the sign-in is kept, so that the removal can be retried
    */
-  async remove(baseUrl: string, { tokensRevoked }: { readonly tokensRevoked: boolean }): Promise<void> {
+  async remove(key: string, { tokensRevoked }: { readonly tokensRevoked: boolean }): Promise<void> {
     const { current, ...stored } = await this.#load();
-    const { [baseUrl]: removed, ...entries } = stored.entries;
+    const { [key]: removed, ...entries } = stored.entries;
     if (removed === undefined) return;
     if (removed.secrets === undefined)
-      await this.#removeFromKeychain(baseUrl).catch((error: unknown) => {
+      await this.#removeFromKeychain(key).catch((error: unknown) => {
         if (!tokensRevoked) throw error;
       });
-    await this.#save(defined({ ...stored, current: current === baseUrl ? undefined : current, entries }));
+    await this.#save(defined({ ...stored, current: current === key ? undefined : current, entries }));
   }
 
-  async #removeFromKeychain(baseUrl: string): Promise<void> {
+  async #removeFromKeychain(key: string): Promise<void> {
     const keychain = await this.#getKeychain();
     const advice =
       'They are still valid. Unlock it and repeat this, or end the sign-in in the console under Devices and repeat this without --local.';
     if (keychain === undefined) throw new KeychainError('the keychain', { advice });
-    await keychain.remove(baseUrl).catch((cause: unknown) => {
+    await keychain.remove(key).catch((cause: unknown) => {
       throw new KeychainError(keychain.name, { cause, advice });
     });
   }
@@ -153,21 +158,21 @@ export class CredentialStore {
     return this.#keychain;
   }
 
-  async #readKeychain(baseUrl: string): Promise<StoredTokens | undefined> {
+  async #readKeychain(key: string): Promise<StoredTokens | undefined> {
     const keychain = await this.#getKeychain();
     // The keychain was available when the sign-in was stored, so this is another desktop session or an SSH connection.
     if (keychain === undefined) throw new KeychainError('the keychain');
-    const text = await keychain.get(baseUrl).catch((error: unknown) => {
+    const text = await keychain.get(key).catch((error: unknown) => {
       throw new KeychainError(keychain.name, { cause: error });
     });
     return text === undefined ? undefined : (JSON.parse(text) as StoredTokens);
   }
 
   /** @returns the keychain's name; undefined if there is none or it refuses */
-  async #writeKeychain(baseUrl: string, secrets: StoredTokens): Promise<string | undefined> {
+  async #writeKeychain(key: string, secrets: StoredTokens): Promise<string | undefined> {
     const keychain = await this.#getKeychain();
     if (keychain === undefined) return undefined;
-    return keychain.set(baseUrl, JSON.stringify(secrets)).then(
+    return keychain.set(key, JSON.stringify(secrets)).then(
       () => keychain.name,
       () => undefined,
     );
@@ -201,7 +206,7 @@ export class CredentialStore {
   }
 }
 
-/** The operating system's secret store: one text per service URL. */
+/** The operating system's secret store: one text per sign-in. */
 export interface Keychain {
   /** Used in messages, such as "the macOS keychain". */
   readonly name: string;
@@ -249,6 +254,7 @@ async function loadEntry(): Promise<((account: string) => AsyncEntry) | undefine
 }
 
 const RETRY_MS = 50;
+const MAX_WAIT_MS = 60_000;
 /** SQLITE_BUSY */
 const BUSY = 5;
 
@@ -257,16 +263,16 @@ const BUSY = 5;
  * lock, taken through SQLite on an empty file: it is released with the process, so that a killed process leaves no lock
  * behind.
  */
-async function withLock<T>(path: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
+async function withLock<T>(path: string, work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = new DatabaseSync(path);
   try {
     file.exec('pragma busy_timeout = 0');
-    const deadline = performance.now() + waitMs;
+    const deadline = performance.now() + MAX_WAIT_MS;
     while (!tryLock(file)) {
       if (performance.now() > deadline)
         throw new Error(`Another reelgate process has locked ${path} for too long. End it and try again.`);
-      await sleep(RETRY_MS * (0.5 + Math.random()));
+      await sleep(RETRY_MS * (0.5 + Math.random()), signal);
     }
     return await work();
   } finally {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { CliMachine } from '../cli-process-harness.ts';
@@ -22,6 +23,13 @@ const sendChunk = (response: ServerResponse, content: string): void => {
 const endAnswer = (response: ServerResponse): void => {
   const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }];
   response.end(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices })}\n\ndata: [DONE]\n\n`);
+};
+
+/** Announces the listener of Ctrl-C: from then on Ctrl-C is no longer the end of any process. */
+const ANNOUNCE_LISTENER = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+    `process.on('newListener',(name)=>name==='SIGINT'&&console.error('listening'))`,
+  )}`,
 };
 
 /** A command on a pseudo-terminal. */
@@ -78,6 +86,17 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     await arrived.promise;
     command.interrupt();
     assert.deepEqual(await command.exited, { code: 130, stdout: '', stderr: '' });
+  });
+
+  it('ends at Ctrl-C while another process works on the sign-ins', async () => {
+    mkdirSync(join(machine.folder, 'settings'));
+    using lock = new DatabaseSync(`${machine.credentialsPath}.lock`);
+    lock.exec('begin immediate');
+    Object.assign(machine.env, ANNOUNCE_LISTENER);
+    const command = machine.start('logout');
+    await command.waitForStderr(/listening/);
+    command.interrupt();
+    assert.equal((await command.exited).code, 130);
   });
 
   it('continues when its progress has lost its reader', async () => {
@@ -213,9 +232,7 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     assert.equal(await written.exited, 0, written.text);
     assert.deepEqual(JSON.parse(await received.promise), { content: 'Both of them.\n' });
 
-    // From then on Ctrl-C is no longer the end of any process.
-    const announce = `process.on('newListener',(name)=>name==='SIGINT'&&console.error('listening'))`;
-    const listening = { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(announce)}` };
+    const listening = { ...env, ...ANNOUNCE_LISTENER };
     for (const command of [
       ['tickets', 'reply', '12', '-'],
       ['chat', '-', '-m', 'any'],

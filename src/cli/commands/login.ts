@@ -63,7 +63,7 @@ function requireInteractive({ output }: CommandContext, { force }: LoginOptions)
 }
 
 async function signInWithCode(context: CommandContext, options: LoginOptions): Promise<StoredCredentials> {
-  const { reelgate, credentialStore, output, organization, signInKey, interruptSignal: signal } = context;
+  const { reelgate, credentialStore, output, organization, interruptSignal: signal } = context;
   const { getStatus } = await import('../../contract/service.ts');
   const { data: status } = await reelgate.transport.call(getStatus, {}, { signal });
   const id = await credentialStore.runExclusive(() => credentialStore.deviceId());
@@ -81,7 +81,7 @@ async function signInWithCode(context: CommandContext, options: LoginOptions): P
           ),
       });
       output.clearStatus();
-      return toStoredCredentials(tokens, signInKey, status.api_user_header);
+      return toStoredCredentials(tokens, status.api_user_header);
     } catch (error) {
       output.clearStatus();
       if (signal.aborted) output.notice('Cancelled. The code above is no longer valid.');
@@ -138,9 +138,8 @@ function explainDenial(error: unknown): unknown {
   });
 }
 
-function toStoredCredentials(tokens: DeviceTokens, baseUrl: string, userHeader: string): StoredCredentials {
+function toStoredCredentials(tokens: DeviceTokens, userHeader: string): StoredCredentials {
   return {
-    baseUrl,
     userId: tokens.user_id,
     username: tokens.username,
     displayName: tokens.display_name,
@@ -173,7 +172,7 @@ async function storeCredentials(
   if (organization !== undefined) await assertContext(reelgate, signIn, organization);
   const { place, old } = await credentialStore.runExclusive(async () => {
     const old = await credentialStore.read(signInKey).catch(() => undefined);
-    return { place: await credentialStore.write(signIn, 'best'), old };
+    return { place: await credentialStore.write(signInKey, signIn, 'best'), old };
   });
   // The service replaces the previous sign-in of the same account; one of another account would silently stay valid.
   if (old !== undefined && old.userId !== signIn.userId)
