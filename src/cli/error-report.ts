@@ -53,6 +53,16 @@ const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
   http_429: { advice: 'Try again a little later.' },
 };
 
+/** Advice for a connection that failed, by the code of its cause; any other: the service does not run. */
+const CONNECTION_ADVICE: readonly (readonly [code: RegExp, advice: string])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'Its name cannot be resolved. Check the URL and the network of this machine.'],
+  [/^(ERR_SSL_|EPROTO)/, 'It does not use TLS there. If it runs on this machine, begin its URL with http://.'],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/,
+    'Its certificate is not trusted. Set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority.',
+  ],
+];
+
 /** Advice for a rejected credential, by its source. */
 const REJECTED_CREDENTIAL_ADVICE: Readonly<Record<CredentialSource, string>> = {
   REELGATE_API_KEY:
@@ -109,10 +119,20 @@ function reportServiceError(error: ReelgateError, source: CredentialSource): Err
     exitCode: presentation.exitCode ?? EXIT.failed,
     code,
     message: message ?? error.message,
-    advice: continues ? resumeHint(taskId) : isRejected ? REJECTED_CREDENTIAL_ADVICE[source] : presentation.advice,
+    advice: continues
+      ? resumeHint(taskId)
+      : isRejected
+        ? REJECTED_CREDENTIAL_ADVICE[source]
+        : (findConnectionAdvice(error) ?? presentation.advice),
     requestId,
     taskId,
   };
+}
+
+/** Fetch reports the error of the connection as the cause of its own. */
+function findConnectionAdvice({ cause }: ReelgateError): string | undefined {
+  const { code } = ((cause instanceof Error ? cause.cause : undefined) ?? {}) as NodeJS.ErrnoException;
+  return code === undefined ? undefined : CONNECTION_ADVICE.find(([pattern]) => pattern.test(code))?.[1];
 }
 
 const SIGN_IN_ENDED = 'The sign-in on this machine has ended: it was signed out, ended from elsewhere, or it expired.';

@@ -109,6 +109,18 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   // Errors
   ['Error:', '错误：'],
   ['Is it running? Set the URL with --url or REELGATE_URL.', '服务是否在运行？可用 --url 或 REELGATE_URL 设置地址。'],
+  [
+    'Its name cannot be resolved. Check the URL and the network of this machine.',
+    '无法解析主机名。请检查地址与本机网络。',
+  ],
+  [
+    'It does not use TLS there. If it runs on this machine, begin its URL with http://.',
+    '该地址未使用 TLS。如服务在本机运行，地址请以 http:// 开头。',
+  ],
+  [
+    'Its certificate is not trusted. Set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority.',
+    '证书不受信任。请将 NODE_EXTRA_CA_CERTS 设为其颁发机构证书文件的路径。',
+  ],
   ['Set the URL of the service with --url or REELGATE_URL.', '请用 --url 或 REELGATE_URL 设置服务地址。'],
   ['The service at # redirects to #. Use that URL.', '服务 # 重定向到 #，请使用该地址。'],
   ['The service at # cannot be reached.', '无法连接服务 #。'],
