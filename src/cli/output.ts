@@ -48,9 +48,10 @@ export class Output {
 
   /**
    * Prints a list as the result. An empty list prints `none` on a terminal; a pipe gets no line, which would be read as
-   * a row.
+   * a row. `value` is printed with --json.
    */
-  list(value: unknown, table: Rendering, isEmpty: boolean, none: string): void {
+  list(rows: readonly unknown[], table: Rendering, none: string, value: unknown = rows): void {
+    const isEmpty = rows.length === 0;
     if (!isEmpty || this.#options.json || this.#out.isTerminal) this.result(value, isEmpty ? none : table);
     else this.info(none);
   }

@@ -332,7 +332,7 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const accounts = await reelgate.reconciliations.accounts();
-        output.list(accounts, formatAccounts(accounts), accounts.length === 0, 'No account can be compared.');
+        output.list(accounts, formatAccounts(accounts), 'No account can be compared.');
       }),
     );
 
@@ -348,7 +348,7 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
         const query = channel === undefined ? { by } : { by, channelId: channel };
         const { data } = await reelgate.reconciliations.list(query);
         const credits = await loadCreditFormat(reelgate);
-        output.list(data, formatReadings(data, credits), data.length === 0, 'No readings yet.');
+        output.list(data, formatReadings(data, credits), 'No readings yet.');
       }),
     );
 
@@ -360,12 +360,8 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
       run(command, async ({ reelgate, output }) => {
         const reading = await reelgate.reconciliations.read(channel);
         const rows = reading === null ? [] : [reading];
-        output.list(
-          reading,
-          formatReadings(rows, await loadCreditFormat(reelgate)),
-          reading === null,
-          'The vendor has no endpoint that tells what it took.',
-        );
+        const table = formatReadings(rows, await loadCreditFormat(reelgate));
+        output.list(rows, table, 'The vendor has no endpoint that tells what it took.', reading);
       }),
     );
 }

@@ -45,7 +45,7 @@ Examples:
       run(command, async ({ reelgate, output }) => {
         const { data } = await reelgate.batches.list({ limit: Math.min(limit, 100) });
         const none = 'No batches. Start one with "reelgate batch create FILE".';
-        output.list(data, formatBatches(data), data.length === 0, none);
+        output.list(data, formatBatches(data), none);
       }),
     );
   for (const [name, description] of [
@@ -269,7 +269,7 @@ function addListCommand(files: Command, run: RunCommand): void {
       run(command, async ({ reelgate, output }) => {
         const { data } = await reelgate.files.list({ limit });
         const none = 'No files. Upload one with "reelgate files upload PATH".';
-        output.list(data, formatFiles(data), data.length === 0, none);
+        output.list(data, formatFiles(data), none);
       }),
     );
 }

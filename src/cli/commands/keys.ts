@@ -68,12 +68,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
             ...author.cells(row),
           ]),
         );
-        session.output.list(
-          rows,
-          table,
-          rows.length === 0,
-          'No API keys. Create one with "reelgate keys create NAME".',
-        );
+        session.output.list(rows, table, 'No API keys. Create one with "reelgate keys create NAME".');
       }),
     );
 

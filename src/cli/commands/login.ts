@@ -367,7 +367,7 @@ export function addDeviceCommands(program: Command, run: RunCommand): void {
             row.current ? styled('good', 'this one') : '',
           ]),
         );
-        output.list(rows, table, rows.length === 0, 'No device is signed in.');
+        output.list(rows, table, 'No device is signed in.');
       }),
     );
 

@@ -43,7 +43,7 @@ async function listOfKey({ reelgate, output }: CommandContext, { kind, search = 
     ['MODEL', 'OWNER'],
     found.map(({ id, owned_by }) => [id, owned_by]),
   );
-  output.list(found, table, found.length === 0, search === '' ? NONE : `No model has the words "${search}".`);
+  output.list(found, table, search === '' ? NONE : `No model has the words "${search}".`);
 }
 
 async function listOfAccount(context: CommandContext, { kind, search = '' }: ListOptions): Promise<void> {
@@ -68,7 +68,7 @@ async function listOfAccount(context: CommandContext, { kind, search = '' }: Lis
       model.permitted ? '' : styled('warning', 'not in your plan'),
     ]),
   );
-  output.list(found, table, found.length === 0, search === '' ? NONE : `No model has the words "${search}".`);
+  output.list(found, table, search === '' ? NONE : `No model has the words "${search}".`);
 }
 
 const findTypical = (durations: readonly VideoDuration[], { id }: UsableModel): VideoDuration | null =>

@@ -67,7 +67,7 @@ async function list({ reelgate, output }: CommandContext, { unread = false, page
     row.target_url,
   ]);
   const table = formatTable(['ID', '', 'WHEN', 'TITLE', 'PAGE'], rows);
-  output.list({ notifications: data, total, unread_count, has_more }, table, rows.length === 0, 'No notifications.');
+  output.list(rows, table, 'No notifications.', { notifications: data, total, unread_count, has_more });
   if (has_more) output.info(`Page ${page} of ${Math.ceil(total / PAGE_SIZE)}; more with --page ${page + 1}.`);
 }
 

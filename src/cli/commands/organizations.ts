@@ -44,7 +44,7 @@ export function addOrganizationCommands(program: Command, run: RunCommand): void
           ['SLUG', 'NAME', 'ROLE', 'CREATED'],
           rows.map(({ slug, name, role, created_time }) => [slug, name, role, relativeTime(created_time)]),
         );
-        output.list(rows, table, rows.length === 0, 'You belong to no organization.');
+        output.list(rows, table, 'You belong to no organization.');
       }),
     );
 
@@ -156,7 +156,7 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
             row.spend_limit === null ? 'none' : formatSpendLimit(row.spend_limit, credits),
           ]),
         );
-        output.list(rows, table, rows.length === 0, 'No members.');
+        output.list(rows, table, 'No members.');
       }),
     );
 
@@ -234,7 +234,7 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
             ...[inviter, dateTime(end)],
           ]),
         );
-        session.output.list(rows, table, rows.length === 0, 'No open invitations.');
+        session.output.list(rows, table, 'No open invitations.');
       }),
     );
 

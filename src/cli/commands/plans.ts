@@ -48,7 +48,7 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
             plan.description.length > 60 ? `${plan.description.slice(0, 59)}…` : plan.description,
           ]),
         );
-        output.list(offered, table, offered.length === 0, 'No plans are offered here.');
+        output.list(offered, table, 'No plans are offered here.');
       }),
     );
 

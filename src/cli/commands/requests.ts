@@ -42,7 +42,7 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
         const credits = await loadCreditFormat(reelgate);
         const { data } = await reelgate.requests.list(query, { limit: Math.min(limit, MAX_PAGE) });
         if (follow !== true) {
-          output.list(data, formatRequests(data, credits), data.length === 0, 'No calls yet.');
+          output.list(data, formatRequests(data, credits), 'No calls yet.');
           return;
         }
         // Oldest first, because new rows are printed below; with --json one document per line.

@@ -48,7 +48,7 @@ Examples:
           row.title,
         ]);
         const table = formatTable(['ID', 'STATUS', 'WAITS FOR', 'CHANGED', 'TITLE'], cells);
-        output.list(rows, table, rows.length === 0, 'No tickets.');
+        output.list(rows, table, 'No tickets.');
       }),
     );
 

@@ -286,7 +286,7 @@ function addOwnVideoCommands(video: Command, run: RunCommand): void {
 async function listOfKey({ reelgate, output }: CommandContext, { limit, page, after }: ListOptions): Promise<void> {
   if (page !== undefined) throw new UsageError('--page is for a sign-in. With REELGATE_API_KEY use --after.');
   const { data, has_more } = await reelgate.videos.list(defined({ limit, after }));
-  output.list(data, formatList(data), data.length === 0, NONE);
+  output.list(data, formatList(data), NONE);
   if (has_more) output.info(`There are older ones: --after ${data.at(-1)?.id}`);
 }
 
@@ -298,7 +298,7 @@ async function listOfAccount(
   const pageSize = Math.min(50, limit);
   const { data, total } = await context.reelgate.account.videos(defined({ page, pageSize, collection }));
   const videos = data.map(toSummary);
-  context.output.list(videos, formatList(videos), videos.length === 0, NONE);
+  context.output.list(videos, formatList(videos), NONE);
   if (total > page * pageSize)
     context.output.info(`Page ${page} of ${Math.ceil(total / pageSize)}: --page ${page + 1}`);
 }
@@ -430,12 +430,7 @@ function addShareCommands(video: Command, run: RunCommand): void {
     .action((id: string | undefined, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const shares = await reelgate.shares.list(id);
-        output.list(
-          shares,
-          formatShares(shares),
-          shares.length === 0,
-          'No links. Create one with "reelgate video share ID".',
-        );
+        output.list(shares, formatShares(shares), 'No links. Create one with "reelgate video share ID".');
       }),
     );
   video
@@ -528,7 +523,7 @@ Examples:
       run(command, async ({ reelgate, output }) => {
         const found = await reelgate.collections.list();
         const none = 'No collections. Create one with "reelgate collections create NAME".';
-        output.list(found, formatCollections(found), found.length === 0, none);
+        output.list(found, formatCollections(found), none);
       }),
     );
   collections

@@ -44,7 +44,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
           reelgate.webhooks.list({ headers }),
         );
         const none = 'No webhooks. Add one with "reelgate webhooks create URL".';
-        context.output.list(rows, formatWebhooks(rows), rows.length === 0, none);
+        context.output.list(rows, formatWebhooks(rows), none);
       }),
     );
   webhooks
@@ -133,7 +133,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
         const { deliveries } = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.deliveries(id, page, { headers }),
         );
-        context.output.list(deliveries, formatDeliveries(deliveries), deliveries.length === 0, 'No deliveries.');
+        context.output.list(deliveries, formatDeliveries(deliveries), 'No deliveries.');
       }),
     );
   webhooks
