@@ -65,8 +65,3 @@ export function parseJsonObject(text: string): { [key: string]: unknown } {
   }
   throw new InvalidArgumentError('Give a JSON object, such as \'{"aspect_ratio":"9:16"}\'.');
 }
-
-/** Setting names accepted by `reelgate config`. */
-export const DEFAULT_MODEL_SETTING_NAMES = ['video-model', 'chat-model'] as const;
-/** Name of a setting. */
-export type SettingName = (typeof DEFAULT_MODEL_SETTING_NAMES)[number];

@@ -1,4 +1,4 @@
-import type { AmountUnit, SpendLimit } from '../contract/amounts.ts';
+import { type AmountUnit, formatAmount, type SpendLimit } from '../contract/amounts.ts';
 import type { ApiToken } from '../sdk/account.ts';
 import type { Reelgate } from '../sdk/index.ts';
 import type { TypedSpendLimit } from './argument-parsers.ts';
@@ -13,17 +13,28 @@ export async function loadAmountUnit(reelgate: Reelgate): Promise<AmountUnit> {
   return { quotaPerCredit, currency };
 }
 
+/** Creates the formatter for amounts in a unit. */
+export const creditFormatOf =
+  (unit: AmountUnit): CreditFormat =>
+  (quota) =>
+    formatAmount(quota, unit, 'en', 'exact');
+
 /** Creates the formatter for amounts of this service. */
-export async function loadCreditFormat(reelgate: Reelgate): Promise<CreditFormat> {
-  const [unit, { formatAmount }] = await Promise.all([loadAmountUnit(reelgate), import('../contract/amounts.ts')]);
-  return (quota) => formatAmount(quota, unit, 'en', 'exact');
-}
+export const loadCreditFormat = async (reelgate: Reelgate): Promise<CreditFormat> =>
+  creditFormatOf(await loadAmountUnit(reelgate));
 
 /** `10 of 50 a month`. */
 export const formatSpendLimit = (
   { amount, spent, period }: NonNullable<ApiToken['spend_limit']>,
   credits: CreditFormat,
 ): string => `${credits(spent)} of ${credits(amount)} a ${period}`;
+
+/** Converts an amount as typed, in credits, to quota. */
+export async function toQuota(reelgate: Reelgate, credits: number): Promise<number>;
+export async function toQuota(reelgate: Reelgate, credits: number | undefined): Promise<number | undefined>;
+export async function toQuota(reelgate: Reelgate, credits: number | undefined): Promise<number | undefined> {
+  return credits === undefined ? undefined : Math.round(credits * (await loadAmountUnit(reelgate)).quotaPerCredit);
+}
 
 /** Converts a spend limit as typed to quota; null removes it, undefined keeps it. */
 export async function toSpendLimit(
@@ -32,6 +43,5 @@ export async function toSpendLimit(
 ): Promise<SpendLimit | null | undefined> {
   if (typed === undefined) return undefined;
   if (typed === 'none') return null;
-  const { quotaPerCredit } = await loadAmountUnit(reelgate);
-  return { amount: Math.round(typed.credits * quotaPerCredit), period: typed.period };
+  return { amount: await toQuota(reelgate, typed.credits), period: typed.period };
 }

@@ -1,16 +1,18 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../contract/objects.ts';
-import type { SettingName } from './argument-parsers.ts';
 import type { CommandContext } from './command-context.ts';
 import { configFolder } from './credentials.ts';
 import { UsageError } from './errors.ts';
 
 /** Purpose of a default model. */
-export type DefaultModelKind = 'video' | 'chat';
+type DefaultModelKind = 'video' | 'chat';
+
+/** Name of a setting of `reelgate config`. */
+export type SettingName = `${DefaultModelKind}-model`;
 
 /** Default models of one service. */
-export type Settings = Readonly<Partial<Record<SettingName, string>>>;
+type Settings = Readonly<Partial<Record<SettingName, string>>>;
 
 /** Settings by service URL, because services offer different models. */
 interface SettingsFile {
@@ -53,7 +55,7 @@ export async function writeSetting(baseUrl: string, name: SettingName, value: st
 
 /** The model from the option, or else the default of this service. @throws UsageError if there is neither */
 export async function requireModel(
-  { baseUrl }: Pick<CommandContext, 'baseUrl'>,
+  { baseUrl }: CommandContext,
   kind: DefaultModelKind,
   given: string | undefined,
 ): Promise<string> {

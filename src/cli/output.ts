@@ -263,10 +263,11 @@ export function hasColor(stream: Partial<Pick<WriteStream, 'isTTY' | 'hasColors'
 }
 
 /** `3 minutes ago`, `in 2 days`. @param seconds Unix seconds */
-function formatRelativeTime(seconds: number, now = Date.now()): string {
-  const distance = seconds - now / 1000;
-  const [unit, size] = UNITS.find(([, minimum]) => Math.abs(distance) >= minimum) ?? (['second', 1] as const);
-  if (Math.abs(distance) < 60) return distance > 0 ? 'in a moment' : 'just now';
+function formatRelativeTime(seconds: number): string {
+  const distance = seconds - Date.now() / 1000;
+  const found = UNITS.find(([, minimum]) => Math.abs(distance) >= minimum);
+  if (found === undefined) return distance > 0 ? 'in a moment' : 'just now';
+  const [unit, size] = found;
   return new Intl.RelativeTimeFormat('en', { numeric: 'always' }).format(Math.trunc(distance / size), unit);
 }
 const UNITS = [
@@ -291,10 +292,8 @@ export function formatDuration(seconds: number): string {
 
 /** Formats a number of bytes. */
 export const formatBytes = (bytes: number): string => {
-  const unit = BYTE_UNITS.find(([, size]) => bytes >= size) ?? ['KB', 1024];
-  const [name, size] = unit;
-  const amount = bytes / size;
-  return name === 'KB' ? `${Math.ceil(amount)} KB` : `${Number(amount.toFixed(1))} ${name}`;
+  const [name, size] = BYTE_UNITS.find(([, minimum]) => bytes >= minimum) ?? [];
+  return size === undefined ? `${Math.ceil(bytes / 1024)} KB` : `${Number((bytes / size).toFixed(1))} ${name}`;
 };
 
 const BYTE_UNITS: readonly (readonly [name: string, size: number])[] = [

@@ -162,7 +162,7 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
         const { bytes, seconds, withKey } = report;
         output.result(
           report,
-          `${file} has the database${withKey ? ' and, under the passphrase, its key' : ''}: ${formatDatabaseSize(bytes)} in ${seconds.toFixed(1)} s.`,
+          `${file} has the database${withKey ? ' and, under the passphrase, its key' : ''}: ${formatBytes(bytes)} in ${seconds.toFixed(1)} s.`,
         );
         if (!withKey)
           output.info('Keep the master key in another place: without it, what is encrypted cannot be read.');
@@ -266,8 +266,6 @@ async function readPassphrase({ passphraseFile }: PassphraseOptions, isNew: bool
   if (isNew && (await askPassword('Once more')) !== first) throw new UsageError('The two passphrases differ.');
   return first;
 }
-
-const formatDatabaseSize = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 const formatCount = (count: number): string => count.toLocaleString('en-US');
 

@@ -8,7 +8,7 @@ import { defined } from '../../contract/objects.ts';
 import type { BatchInfo, FileInfo, FilePurpose, SheetInfo } from '../../sdk/index.ts';
 import { parseCredits, parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
-import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { type CreditFormat, loadCreditFormat, toQuota } from '../credit-format.ts';
 import { authorColumn, dateTime, formatTable, type Rendering } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -97,10 +97,7 @@ function addCreateCommand(batch: Command, run: RunCommand): void {
     .action((file: string, options: CreateOptions, command: Command) =>
       run(command, async (context) => {
         const { output, reelgate } = context;
-        const budget =
-          options.budget === undefined
-            ? undefined
-            : Math.round(options.budget * (await loadAmountUnit(reelgate)).quotaPerCredit);
+        const budget = await toQuota(reelgate, options.budget);
         const isSheet = /\.(csv|tsv)$/i.test(file);
         const started = await (isSheet ? startSheet : startLines)(context, file, options, budget);
         if (started === undefined) return;

@@ -12,7 +12,7 @@ import {
   type TypedSpendLimit,
 } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
-import { formatSpendLimit, loadAmountUnit, loadCreditFormat, toSpendLimit } from '../credit-format.ts';
+import { formatSpendLimit, loadCreditFormat, toQuota, toSpendLimit } from '../credit-format.ts';
 import { authorColumn, dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
 import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
 
@@ -189,9 +189,8 @@ async function toLimits(
   { reelgate }: CommandContext,
   { credits, spendLimit }: Pick<CreateOptions, 'credits' | 'spendLimit'>,
 ): Promise<Pick<UpdateTokenRequest, 'quota_limit' | 'spend_limit'>> {
-  const quotaPerCredit = credits === undefined ? 0 : (await loadAmountUnit(reelgate)).quotaPerCredit;
   return defined({
-    quota_limit: credits === undefined ? undefined : Math.round(credits * quotaPerCredit),
+    quota_limit: await toQuota(reelgate, credits),
     spend_limit: await toSpendLimit(reelgate, spendLimit),
   });
 }

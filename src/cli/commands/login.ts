@@ -315,7 +315,8 @@ const machineName = (): string => `Reelgate CLI on ${hostname()}`;
 const openWithDesktop = async (url: string): Promise<ChildProcess> => (await import('open')).default(url);
 
 /** Whether the user can see a browser opened on this machine: not over SSH, and not without a display. */
-function hasBrowser(env: NodeJS.ProcessEnv = process.env, platform: string = process.platform): boolean {
+function hasBrowser(): boolean {
+  const { env, platform } = process;
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
   if (platform === 'darwin' || platform === 'win32') return true;
   return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.WSL_DISTRO_NAME);

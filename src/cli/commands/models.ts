@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from 'commander';
 import type { UsableModel, VideoDuration } from '../../sdk/index.ts';
-import { DEFAULT_MODEL_SETTING_NAMES, type SettingName } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { hasAccount, usesApiKey } from '../credential-provider.ts';
 import { loadCreditFormat } from '../credit-format.ts';
+import type { SettingName } from '../default-models.ts';
 import { UsageError } from '../errors.ts';
 import { formatDuration, formatKeyValues, formatTable, styled } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -80,6 +80,8 @@ const hasWords = (text: string, search: string): boolean =>
     .split(/\s+/)
     .every((word) => text.toLowerCase().includes(word));
 
+const SETTING_NAMES: readonly SettingName[] = ['video-model', 'chat-model'];
+
 /** Imported when a command runs, because printing help does not need it. */
 const importSettings = () => import('../default-models.ts');
 
@@ -92,7 +94,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
       'after',
       '\nExamples:\n  $ reelgate config set video-model kling-v3\n  $ reelgate video create "a kite"\n  $ reelgate config unset video-model',
     );
-  const name = () => new Argument('<name>', 'the setting').choices(DEFAULT_MODEL_SETTING_NAMES);
+  const name = () => new Argument('<name>', 'the setting').choices(SETTING_NAMES);
 
   config
     .command('list', { isDefault: true })
@@ -101,7 +103,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
       run(command, async ({ output, baseUrl }) => {
         const { readSettings } = await importSettings();
         const settings = await readSettings(baseUrl);
-        const shown = DEFAULT_MODEL_SETTING_NAMES.map((each) => [each, settings[each] ?? 'not set'] as const);
+        const shown = SETTING_NAMES.map((each) => [each, settings[each] ?? 'not set'] as const);
         output.result({ url: baseUrl, ...settings }, formatKeyValues({ url: baseUrl, ...Object.fromEntries(shown) }));
       }),
     );

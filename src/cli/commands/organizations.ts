@@ -8,7 +8,7 @@ import {
   type TransferredThing,
 } from '../../contract/organization-roles.ts';
 import { parseCredits, parseRowId, parseSpendLimit, type TypedSpendLimit } from '../argument-parsers.ts';
-import { formatSpendLimit, loadAmountUnit, loadCreditFormat, toSpendLimit } from '../credit-format.ts';
+import { formatSpendLimit, loadCreditFormat, toQuota, toSpendLimit } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
 import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
@@ -78,7 +78,7 @@ function addClosingCommands(orgs: Command, run: RunCommand): void {
         await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.organizations.remove(slug, { headers }),
         );
-        session.output.result({ slug, closed: true }, `Closed ${slug}. Undo it with "orgs restore ${slug}".`);
+        session.output.result({ slug, closed: true }, `Closed ${slug}. Undo it with "reelgate orgs restore ${slug}".`);
       }),
     );
 
@@ -114,8 +114,7 @@ function addTransferCommand(orgs: Command, run: RunCommand): void {
     .description('Transfer your own keys, videos, files and webhooks to an organization')
     .action((slug: string, { include, credits }: TransferOptions, command: Command) =>
       run(command, async (session) => {
-        const { quotaPerCredit } = await loadAmountUnit(session.reelgate);
-        const quota = credits === undefined ? undefined : Math.round(credits * quotaPerCredit);
+        const quota = await toQuota(session.reelgate, credits);
         const moved = await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.organizations.transfer(slug, defined({ include, quota }), { headers }),
         );

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import { formatListPrice } from '../../contract/amounts.ts';
 import type { PlanInfo, RedemptionResult, SubscriptionInfo } from '../../sdk/index.ts';
-import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { type CreditFormat, creditFormatOf, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import {
   dateTime,
   formatDateTime,
@@ -31,11 +32,8 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
     .action((_options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const offered = await reelgate.plans.list();
-        const [credits, unit, { formatListPrice }] = await Promise.all([
-          loadCreditFormat(reelgate),
-          loadAmountUnit(reelgate),
-          import('../../contract/amounts.ts'),
-        ]);
+        const unit = await loadAmountUnit(reelgate);
+        const credits = creditFormatOf(unit);
         const table = formatTable(
           ['CODE', 'NAME', 'LEVEL', 'PRICE', 'DAYS', 'ALLOWANCE', 'ABOUT'],
           offered.map((plan) => [

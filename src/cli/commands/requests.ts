@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
+import { type AmountUnit, roundingOf } from '../../contract/amounts.ts';
 import { REQUEST_KINDS, REQUEST_STATUSES, type RequestKind, type RequestStatus } from '../../contract/request-kinds.ts';
 import type { ReceiptInfo, RequestInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { usesApiKey } from '../credential-provider.ts';
-import { type CreditFormat, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
+import { type CreditFormat, creditFormatOf, loadAmountUnit, loadCreditFormat } from '../credit-format.ts';
 import { EXIT } from '../errors.ts';
 import {
   authorColumn,
@@ -94,21 +95,15 @@ export function addReceiptCommand(program: Command, run: RunCommand): void {
       run(command, async ({ reelgate, output }) => {
         // An API key can only read its own calls and videos.
         const receipt = await (usesApiKey() ? reelgate.requests.receiptOfKey(ref) : reelgate.requests.receipt(ref));
-        const [unit, { formatAmount, roundingOf }] = await Promise.all([
-          loadAmountUnit(reelgate),
-          import('../../contract/amounts.ts'),
-        ]);
-        const costs = receipt.lines.map(({ quota }) => quota);
-        const rounding = roundingOf(costs, receipt.charged, unit, 'exact');
-        const credits: CreditFormat = (quota) => formatAmount(quota, unit, 'en', 'exact');
-        output.result(receipt, formatReceipt(receipt, rounding, credits));
+        output.result(receipt, formatReceipt(receipt, await loadAmountUnit(reelgate)));
       }),
     );
 }
 
 const amount = (quota: number): string => quota.toLocaleString('en', { maximumFractionDigits: 6 });
 
-function formatReceipt(receipt: ReceiptInfo, rounding: number, credits: CreditFormat): Rendering {
+function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
+  const credits = creditFormatOf(unit);
   const head = formatKeyValues({
     Reference: receipt.ref,
     Organization: receipt.organization,
@@ -129,6 +124,8 @@ function formatReceipt(receipt: ReceiptInfo, rounding: number, credits: CreditFo
     line.multiplier === 1 ? '' : `× ${amount(line.multiplier)}`,
     credits(line.quota),
   ]);
+  const costs = receipt.lines.map(({ quota }) => quota);
+  const rounding = roundingOf(costs, receipt.charged, unit, 'exact');
   if (rounding !== 0) lines.push(['rounding', '', '', '', credits(rounding)]);
   return joinTexts([head, formatTable(['ITEM', 'QUANTITY', 'EACH', 'FACTOR', 'COST'], lines)], '\n\n');
 }
