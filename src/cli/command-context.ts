@@ -1,4 +1,3 @@
-import { defined } from '../contract/objects.ts';
 import type { Reelgate } from '../sdk/index.ts';
 import { CredentialProvider } from './credential-provider.ts';
 import { CredentialStore, signInKeyOf } from './credentials.ts';
@@ -48,7 +47,7 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
   const reelgate: Reelgate = new Client({
     baseUrl,
     signal: interruptSignal,
-    ...defined({ organization }),
+    organization,
     credentials: (purpose) => credentialProvider.getCredentials(purpose, reelgate),
     refresh: () => credentialProvider.refresh(reelgate),
     ...(readLanguage() === 'zh-CN' && { language: 'zh-CN' }),

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { AsyncEntry } from '@napi-rs/keyring';
 import envPaths from 'env-paths';
-import { defined } from '../contract/objects.ts';
 import { sleep } from '../sdk/transport.ts';
 import { KeychainError } from './errors.ts';
 
@@ -140,7 +139,7 @@ export class CredentialStore {
       await this.#removeFromKeychain(key).catch((error: unknown) => {
         if (!tokensRevoked) throw error;
       });
-    await this.#save(defined({ ...stored, current: current === key ? undefined : current, entries }));
+    await this.#save({ ...stored, current: current === key ? undefined : current, entries });
   }
 
   async #removeFromKeychain(key: string): Promise<void> {

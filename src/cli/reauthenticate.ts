@@ -1,6 +1,5 @@
 import * as endpoints from '../contract/accounts.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import { Reelgate, ReelgateError } from '../sdk/index.ts';
 import { parseBody } from '../sdk/transport.ts';
 import type { CommandContext } from './command-context.ts';
@@ -62,9 +61,9 @@ async function logIn({
       await transport.send(endpoints.loginSecondStep, { body: { code: code.trim() } }, { headers }),
     );
   }
-  const credentials = defined({ userId: session.userId, userHeader: signIn?.userHeader });
+  const credentials = { userId: session.userId, userHeader: signIn?.userHeader };
   return {
-    reelgate: new Reelgate(defined({ baseUrl, organization, signal, credentials })),
+    reelgate: new Reelgate({ baseUrl, organization, signal, credentials }),
     headers: { cookie: session.cookie },
   };
 }

@@ -4,7 +4,6 @@ import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
-import { defined } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { Reelgate, Video } from '../sdk/index.ts';
 import { sleep } from '../sdk/transport.ts';
@@ -131,7 +130,7 @@ async function defaultTarget(reelgate: Reelgate, id: string, force: boolean | un
   await response.body?.cancel();
   const [, extension = 'mp4'] = /filename="[^"]*\.(\w+)"/.exec(response.headers.get('content-disposition') ?? '') ?? [];
   const file = `${id}.${extension}`;
-  await assertWritable(defined({ out: file, force }));
+  await assertWritable({ out: file, force });
   return file;
 }
 

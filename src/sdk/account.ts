@@ -6,7 +6,6 @@ import type { EndpointPart } from '../contract/endpoint.ts';
 import { deleteIdentity, listIdentities } from '../contract/identity-providers.ts';
 import type { ModelKind } from '../contract/model-kinds.ts';
 import { listUsableModels } from '../contract/models.ts';
-import { defined } from '../contract/objects.ts';
 import { getStorage, listGenerationTimes } from '../contract/own-videos.ts';
 import { getOwnVideo, listOwnVideos } from '../contract/video.ts';
 import { type CallOptions, type CursorResult, fetchAllPages, type PageResult, type Transport } from './transport.ts';
@@ -127,7 +126,7 @@ export class Account {
    */
   async logins(query: LoginQuery = {}): Promise<CursorResult<LoginAttempt>> {
     const { failed, after } = query;
-    return this.#transport.call(listLogins, { query: defined({ failed: failed && ('true' as const), after }) });
+    return this.#transport.call(listLogins, { query: { failed: failed && ('true' as const), after } });
   }
 
   /** Storage used by the stored copies of the account's videos. @throws ReelgateError `unauthorized` */
@@ -166,7 +165,7 @@ export class Account {
    * @throws ReelgateError `unauthorized`
    */
   async videos({ page = 1, pageSize = 20, collection }: OwnVideoQuery = {}): Promise<PageResult<OwnVideo>> {
-    const query = defined({ page: String(page), page_size: String(pageSize), collection: collection?.toString() });
+    const query = { page: String(page), page_size: String(pageSize), collection: collection?.toString() };
     return this.#transport.call(listOwnVideos, { query });
   }
 
@@ -177,7 +176,7 @@ export class Account {
 
   /** Models the account can call now, with capabilities and prices. @throws ReelgateError `unauthorized` */
   async models(kind?: ModelKindName): Promise<UsableModel[]> {
-    return (await this.#transport.call(listUsableModels, { query: defined({ kind }) })).data;
+    return (await this.#transport.call(listUsableModels, { query: { kind } })).data;
   }
 
   /**

@@ -1,7 +1,6 @@
 import * as reconciliationEndpoints from '../contract/admin-videos.ts';
 import * as channelEndpoints from '../contract/channels.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/service.ts';
 import type { PageResult, Transport } from './transport.ts';
 
@@ -68,7 +67,7 @@ export class Reconciliations {
   /** One page, newest first. @throws ReelgateError `forbidden` for accounts other than administrators */
   async list(query: ReconciliationQuery = {}): Promise<PageResult<ReconciliationInfo>> {
     const { channelId, by, page } = query;
-    const sent = defined({ channel_id: channelId?.toString(), by, page: page?.toString() });
+    const sent = { channel_id: channelId?.toString(), by, page: page?.toString() };
     return this.#transport.call(reconciliationEndpoints.listReconciliations, { query: sent });
   }
 
@@ -128,7 +127,7 @@ export class Channels {
    * @throws ReelgateError `not_exist`
    */
   async test(channelId: number, credentialId?: number): Promise<ChannelTestResult> {
-    const query = defined({ credential_id: credentialId?.toString() });
+    const query = { credential_id: credentialId?.toString() };
     return (await this.#transport.call(channelEndpoints.testChannel, { params: { id: String(channelId) }, query }))
       .data;
   }

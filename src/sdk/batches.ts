@@ -2,7 +2,6 @@ import type { BatchEndpoint } from '../contract/batch-endpoints.ts';
 import * as endpoints from '../contract/batches.ts';
 import type * as purposes from '../contract/file-purposes.ts';
 import * as fileEndpoints from '../contract/files.ts';
-import { defined } from '../contract/objects.ts';
 import { isOutage, ReelgateError, throwForStatus } from './errors.ts';
 import { sleep, type Transport } from './transport.ts';
 
@@ -68,19 +67,19 @@ export class Batches {
 
   /** Starts a batch. @throws ReelgateError `invalid_request`, `file_not_found`, `batches_full` */
   create({ inputFileId, endpoint, completionWindow, budget, metadata }: NewBatch): Promise<BatchInfo> {
-    const body = defined({
+    const body = {
       input_file_id: inputFileId,
       endpoint,
       completion_window: completionWindow,
       budget,
       metadata: metadata && { ...metadata },
-    });
+    };
     return this.#transport.call(endpoints.createBatch, { body });
   }
 
   /** One page of the account's batches, newest first. @throws ReelgateError `invalid_api_key` */
   list({ after, limit }: BatchListOptions = {}): Promise<BatchPage> {
-    return this.#transport.call(endpoints.listBatches, { query: defined({ after, limit: limit?.toString() }) });
+    return this.#transport.call(endpoints.listBatches, { query: { after, limit: limit?.toString() } });
   }
 
   /** The current state of a batch. @throws ReelgateError `batch_not_found` */
@@ -114,7 +113,7 @@ export class Batches {
     let wasRead = false;
     for (;;) {
       signal?.throwIfAborted();
-      const read = this.#transport.call(endpoints.getBatch, { params: { batch_id: id } }, defined({ signal }));
+      const read = this.#transport.call(endpoints.getBatch, { params: { batch_id: id } }, { signal });
       const batch = await read.catch((error: unknown) => {
         if (wasRead && error instanceof ReelgateError && isOutage(error)) return error;
         throw error;
@@ -156,7 +155,7 @@ export class Batches {
 
   /** Lines of a batch in order, as its owner. @throws ReelgateError `batch_not_found` */
   async lines(id: string, after?: string): Promise<BatchLinePage> {
-    const input = { params: { batch_id: id }, query: defined({ after }) };
+    const input = { params: { batch_id: id }, query: { after } };
     return (await this.#transport.call(endpoints.listOwnBatchLines, input)).data;
   }
 
@@ -233,7 +232,7 @@ export class Files {
 
   /** One page of the account's files. @throws ReelgateError `invalid_api_key` */
   list({ limit, ...query }: FileQuery = {}): Promise<FilePage> {
-    return this.#transport.call(fileEndpoints.listFiles, { query: defined({ ...query, limit: limit?.toString() }) });
+    return this.#transport.call(fileEndpoints.listFiles, { query: { ...query, limit: limit?.toString() } });
   }
 
   /** A file without its content. @throws ReelgateError `file_not_found` */

@@ -1,7 +1,6 @@
 import * as endpoints from '../contract/device-auth.ts';
 import { CLI_OAUTH_CLIENT } from '../contract/device-auth.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import { isOutage, ReelgateError } from './errors.ts';
 import { type CallOptions, sleep, type Transport } from './transport.ts';
 
@@ -66,7 +65,7 @@ export class DeviceAuth {
       client_name: device.name,
       device_id: device.id,
     };
-    return (await this.#transport.call(endpoints.createDeviceCode, { body: defined(body) }, options)).data;
+    return (await this.#transport.call(endpoints.createDeviceCode, { body }, options)).data;
   }
 
   /**

@@ -2,7 +2,6 @@ import type { Static } from 'typebox';
 import type { EndpointPart } from '../contract/endpoint.ts';
 import * as endpoints from '../contract/notifications.ts';
 import { streamNotifications } from '../contract/notifications.ts';
-import { defined } from '../contract/objects.ts';
 import { followEventStream, type ServerEvent, type StreamOptions } from './event-stream.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
@@ -66,18 +65,18 @@ export class Notifications {
   /** One page, newest first. @throws ReelgateError `unauthorized` */
   list(query: NotificationQuery = {}, options: CallOptions = {}): Promise<NotificationPage> {
     const { page = 1, pageSize = 20, onlyUnread = false, audience } = query;
-    const filters = defined({
+    const filters = {
       page: String(page),
       page_size: String(pageSize),
       status: onlyUnread ? 'unread' : undefined,
       audience,
-    });
+    };
     return this.#transport.call(endpoints.listNotifications, { query: filters }, options);
   }
 
   /** Number of unread notifications. @throws ReelgateError `unauthorized` */
   async unreadCount(audience?: Audience): Promise<number> {
-    return (await this.#transport.call(endpoints.countUnread, { query: defined({ audience }) })).data;
+    return (await this.#transport.call(endpoints.countUnread, { query: { audience } })).data;
   }
 
   /**
@@ -96,7 +95,7 @@ export class Notifications {
 
   /** Marks every notification as read. @throws ReelgateError `unauthorized` */
   async markAllRead(audience?: Audience): Promise<void> {
-    await this.#transport.call(endpoints.markAllRead, { query: defined({ audience }) });
+    await this.#transport.call(endpoints.markAllRead, { query: { audience } });
   }
 
   /** Topics, and whether each is shown and e-mailed. @throws ReelgateError `unauthorized` */
@@ -173,11 +172,7 @@ export async function* followNotifications(
   let last = lastEventId;
   const headers = { accept: 'text/event-stream' };
   const open = (during: AbortSignal) =>
-    transport.send(
-      streamNotifications,
-      { query: defined({ audience, last_event_id: last }) },
-      { signal: during, headers },
-    );
+    transport.send(streamNotifications, { query: { audience, last_event_id: last } }, { signal: during, headers });
   for await (const event of followEventStream(
     open,
     (events) => toNotifications(events, last !== undefined),

@@ -1,5 +1,4 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/organizations.ts';
 import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
 
@@ -89,7 +88,7 @@ export class Organizations {
 
   /** Changes an organization. @throws ReelgateError `not_exist`, `forbidden` */
   async update(slug: string, change: OrganizationChange, options: CallOptions = {}): Promise<Organization> {
-    const body = defined({ name: change.name, prompts_visible_to_admins: change.promptsVisibleToAdmins });
+    const body = { name: change.name, prompts_visible_to_admins: change.promptsVisibleToAdmins };
     return (await this.#transport.call(endpoints.updateOrganization, { params: { slug }, body }, options)).data;
   }
 
@@ -113,7 +112,7 @@ export class Organizations {
    * @throws ReelgateError `not_exist`, `forbidden`, `quota_not_enough`, `transfer_jobs_open`, `transfer_running`
    */
   async transfer(slug: string, what: NewTransfer, options: CallOptions = {}): Promise<OrganizationTransfer> {
-    const body = defined({ include: [...what.include], quota: what.quota });
+    const body = { include: [...what.include], quota: what.quota };
     return (await this.#transport.call(endpoints.createTransfer, { params: { slug }, body }, options)).data;
   }
 
@@ -132,7 +131,7 @@ export class Organizations {
   /** Changes a member. @throws ReelgateError `not_exist`, `forbidden`, `last_owner` */
   async updateMember(slug: string, userId: number, change: MemberChange, options: CallOptions = {}): Promise<void> {
     const params = { slug, user_id: String(userId) };
-    const body = defined({ role: change.role, spend_limit: change.spendLimit });
+    const body = { role: change.role, spend_limit: change.spendLimit };
     await this.#transport.call(endpoints.updateMember, { params, body }, options);
   }
 
@@ -155,7 +154,7 @@ export class Organizations {
   /** Invites someone by a link that works once, within 7 days. @throws ReelgateError `not_exist`, `forbidden` */
   async invite(slug: string, invitation: NewInvitation, options: CallOptions = {}): Promise<CreatedInvitation> {
     const { role, email, spendLimit } = invitation;
-    const body = defined({ role, email, spend_limit: spendLimit });
+    const body = { role, email, spend_limit: spendLimit };
     return (await this.#transport.call(endpoints.createInvitation, { params: { slug }, body }, options)).data;
   }
 

@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import {
   deleteBudget,
   getOwnPackage,
@@ -85,7 +84,7 @@ export class Budgets {
    * @throws ReelgateError `not_exist` if the account has no such key
    */
   async set(tokenId: number, budget: NewBudget): Promise<BudgetInfo> {
-    const body = defined({ month_quota: budget.monthQuota, thresholds: budget.thresholds && [...budget.thresholds] });
+    const body = { month_quota: budget.monthQuota, thresholds: budget.thresholds && [...budget.thresholds] };
     return (await this.#transport.call(putBudget, { params: { token_id: String(tokenId) }, body })).data;
   }
 

@@ -1,5 +1,4 @@
 import type { Endpoint, EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import * as endpoints from '../contract/request-log.ts';
 import { getReceipt, getTokenReceipt, type streamAllRequests, type streamRequests } from '../contract/request-log.ts';
@@ -30,8 +29,12 @@ export interface RequestQuery {
   readonly to?: number;
 }
 
-const toFilter = ({ tokenId, from, to, ...rest }: RequestQuery) =>
-  defined({ ...rest, token_id: tokenId?.toString(), from: from?.toString(), to: to?.toString() });
+const toFilter = ({ tokenId, from, to, ...rest }: RequestQuery) => ({
+  ...rest,
+  token_id: tokenId?.toString(),
+  from: from?.toString(),
+  to: to?.toString(),
+});
 
 /** A page of a list that grows at the top. */
 export interface CursorPage {
@@ -55,7 +58,7 @@ export class Requests {
     page: CursorPage = {},
     options: CallOptions = {},
   ): Promise<CursorResult<RequestInfo>> {
-    const paging = defined({ after: page.after, limit: page.limit?.toString() });
+    const paging = { after: page.after, limit: page.limit?.toString() };
     return this.#transport.call(endpoints.listRequests, { query: { ...toFilter(query), ...paging } }, options);
   }
 

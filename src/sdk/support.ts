@@ -1,6 +1,5 @@
 import * as betaEndpoints from '../contract/beta-applications.ts';
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/tickets.ts';
 import { fetchAllPages, type Transport } from './transport.ts';
 
@@ -23,9 +22,7 @@ export class Tickets {
 
   /** All tickets, newest first. @throws ReelgateError `unauthorized` */
   list(status?: endpoints.TicketStatus): Promise<TicketInfo[]> {
-    return fetchAllPages((query) =>
-      this.#transport.call(endpoints.listTickets, { query: defined({ ...query, status }) }),
-    );
+    return fetchAllPages((query) => this.#transport.call(endpoints.listTickets, { query: { ...query, status } }));
   }
 
   /** One ticket with its replies, oldest first. @throws ReelgateError `not_exist` */

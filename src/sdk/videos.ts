@@ -171,7 +171,7 @@ export class Videos {
   async list(query: VideoQuery = {}): Promise<VideoPage> {
     const { limit, ...rest } = query;
     const page = await this.#transport.call(endpoints.listVideos, {
-      query: defined({ ...rest, limit: limit?.toString() }),
+      query: { ...rest, limit: limit?.toString() },
     });
     return page as typeof page & { data: Video[] };
   }
@@ -235,7 +235,7 @@ export class Videos {
     prompt: string,
     { signal, idempotencyKey = crypto.randomUUID(), model, seconds }: ChangeOptions,
   ): Promise<StartedVideo> {
-    const body = defined({ prompt, video: { id }, model, seconds });
+    const body = { prompt, video: { id }, model, seconds };
     const headers = { 'idempotency-key': idempotencyKey };
     return { id: readTaskId(await this.#transport.call(change, { body }, { signal, headers })) };
   }
@@ -283,7 +283,7 @@ export class Videos {
       range: options.from ? `bytes=${options.from}-` : undefined,
       'if-range': options.ifRange,
     });
-    const query = defined({ variant: options.variant });
+    const query = { variant: options.variant };
     const response = await this.#transport.send(
       endpoints.getContent,
       { params: { task_id: id }, query },
@@ -383,8 +383,7 @@ export class Collections {
    * @throws ReelgateError `unauthorized`
    */
   async list(taskId?: string): Promise<CollectionInfo[]> {
-    return (await this.#transport.call(collectionEndpoints.listCollections, { query: defined({ task_id: taskId }) }))
-      .data;
+    return (await this.#transport.call(collectionEndpoints.listCollections, { query: { task_id: taskId } })).data;
   }
 
   /** Creates an empty collection and returns its id. @throws ReelgateError `already_exists`, `collections_full` */

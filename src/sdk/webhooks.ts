@@ -1,5 +1,4 @@
 import type { EndpointPart } from '../contract/endpoint.ts';
-import { defined } from '../contract/objects.ts';
 import * as endpoints from '../contract/webhooks.ts';
 import { listEvents } from '../contract/webhooks.ts';
 import { type CallOptions, fetchAllPages, type Transport } from './transport.ts';
@@ -144,7 +143,7 @@ export class Webhooks {
 
   /** One page of deliveries, newest first. @throws ReelgateError `not_exist` */
   async deliveries(id: number, page: DeliveryQuery = {}, options: CallOptions = {}): Promise<DeliveryPage> {
-    const query = defined({ ...page, limit: page.limit === undefined ? undefined : String(page.limit) });
+    const query = { ...page, limit: page.limit?.toString() };
     return (await this.#transport.call(endpoints.listDeliveries, { ...toParams(id), query }, options)).data;
   }
 
@@ -167,11 +166,7 @@ export class Webhooks {
   /** One page of the account's events, oldest first. @throws ReelgateError `unauthorized` */
   async events(page: EventQuery = {}, options: CallOptions = {}): Promise<EventPage> {
     const { since, after, limit } = page;
-    const query = defined({
-      since: since === undefined ? undefined : String(since),
-      after,
-      limit: limit === undefined ? undefined : String(limit),
-    });
+    const query = { since: since?.toString(), after, limit: limit?.toString() };
     return (await this.#transport.call(listEvents, { query }, options)).data;
   }
 }

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { defined } from '../../contract/objects.ts';
 import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
@@ -54,10 +53,7 @@ Examples:
       run(command, async ({ output, interruptSignal }) => {
         const password = stdin === true ? await readPassword(interruptSignal) : undefined;
         const { resetPassword } = await importServerMaintenance();
-        const reset = await resetPassword(name, {
-          withoutTwoFactor: withoutTwoFactor === true,
-          ...defined({ password }),
-        });
+        const reset = await resetPassword(name, { withoutTwoFactor: withoutTwoFactor === true, password });
         output.info(`${reset.username} has a new password; all sign-ins of the account have ended.`);
         if (password !== undefined) return output.result({ username: reset.username }, '');
         output.info('It is shown only now:');

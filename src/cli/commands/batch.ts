@@ -4,7 +4,6 @@ import { basename } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
 import { FILE_LIFETIME_SECONDS, FILE_PURPOSES } from '../../contract/file-purposes.ts';
-import { defined } from '../../contract/objects.ts';
 import type { BatchInfo, FileInfo, FilePurpose, SheetInfo } from '../../sdk/index.ts';
 import { parseCredits, parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -117,7 +116,7 @@ async function startSheet(
 ): Promise<BatchInfo | undefined> {
   const csv = await readFile(file, 'utf8');
   const start = dryRun !== true;
-  const sheet = await reelgate.batches.checkSheet(defined({ csv, model, budget, completion_window: window, start }));
+  const sheet = await reelgate.batches.checkSheet({ csv, model, budget, completion_window: window, start });
   if (sheet.batch !== null) return sheet.batch;
   output.result(sheet, describeSheet(sheet, await loadCreditFormat(reelgate)));
   if (sheet.invalid > 0) process.exitCode = 1;
@@ -132,7 +131,7 @@ async function startLines(
 ): Promise<BatchInfo> {
   const content = await openAsBlob(file);
   const { id } = await reelgate.files.create({ content, filename: basename(file), purpose: 'batch' }, interruptSignal);
-  return reelgate.batches.create(defined({ inputFileId: id, endpoint, budget, completionWindow: window }));
+  return reelgate.batches.create({ inputFileId: id, endpoint, budget, completionWindow: window });
 }
 
 async function waitFor({ reelgate, output, interruptSignal }: CommandContext, id: string): Promise<BatchInfo> {
@@ -221,12 +220,12 @@ Examples:
     .description('Upload a file and print its id')
     .action((path: string, { purpose, days }: UploadOptions, command: Command) =>
       run(command, async ({ reelgate, output, interruptSignal }) => {
-        const file = defined({
+        const file = {
           content: await openAsBlob(path),
           filename: basename(path),
           purpose,
           expiresAfterSeconds: days && days * DAY_SECONDS,
-        });
+        };
         const made = await reelgate.files.create(file, interruptSignal);
         output.result(made, made.id);
       }),

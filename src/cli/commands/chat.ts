@@ -3,7 +3,6 @@ import { extname } from 'node:path';
 import type { Interface } from 'node:readline/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { defined } from '../../contract/objects.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
 import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
 import { parsePositiveInteger, repeatableOption } from '../argument-parsers.ts';
@@ -61,7 +60,7 @@ Examples:
 async function countTokens({ reelgate, output, interruptSignal }: CommandContext, options: ModelOptions, text: string) {
   const { model, system, image } = options;
   if (image.length > 0) throw new UsageError('Tokens are counted of texts alone; leave out --image.');
-  const request = { ...defined({ system }), model, messages: [{ role: 'user' as const, content: text }] };
+  const request = { system, model, messages: [{ role: 'user' as const, content: text }] };
   const { tokens, source } = await reelgate.chat.countTokens(request, { signal: interruptSignal });
   output.result({ model, tokens, source }, String(tokens));
 }
@@ -140,7 +139,7 @@ async function askModel(
 ): Promise<ChatResult> {
   const { reelgate, output, interruptSignal: signal } = context;
   const { model, maxTokens, stream } = options;
-  const request = { ...defined({ max_tokens: maxTokens }), model, messages };
+  const request = { max_tokens: maxTokens, model, messages };
   if (!stream) {
     const result = await reelgate.chat.complete(request, { signal });
     output.result(toDocument(model, result), result.content);

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { ApiToken, UpdateTokenRequest } from '../../sdk/account.ts';
 import {
@@ -106,7 +105,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .description('Create a key; it is shown only now')
     .action((name: string, options: CreateOptions, command: Command) =>
       run(command, async (session) => {
-        const request = defined({
+        const request = {
           name,
           expires_at: options.days === undefined ? undefined : toSeconds(Date.now()) + options.days * 86_400,
           ...(await toLimits(session, options)),
@@ -117,7 +116,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
           concurrent_calls: options.calls,
           concurrent_tasks: options.videos,
           queued_tasks: options.waiting,
-        });
+        };
         const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.account.createToken(request, { headers }),
         );
@@ -189,10 +188,10 @@ async function toLimits(
   { reelgate }: CommandContext,
   { credits, spendLimit }: Pick<CreateOptions, 'credits' | 'spendLimit'>,
 ): Promise<Pick<UpdateTokenRequest, 'quota_limit' | 'spend_limit'>> {
-  return defined({
+  return {
     quota_limit: await toQuota(reelgate, credits),
     spend_limit: await toSpendLimit(reelgate, spendLimit),
-  });
+  };
 }
 
 function formatRates(row: ApiToken): string {

@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { defined } from '../../contract/objects.ts';
 import {
   ORGANIZATION_GRACE_DAYS,
   ORGANIZATION_ROLES,
@@ -116,7 +115,7 @@ function addTransferCommand(orgs: Command, run: RunCommand): void {
       run(command, async (session) => {
         const quota = await toQuota(session.reelgate, credits);
         const moved = await reauthenticateLazily(session, ({ reelgate, headers }) =>
-          reelgate.organizations.transfer(slug, defined({ include, quota }), { headers }),
+          reelgate.organizations.transfer(slug, { include, quota }, { headers }),
         );
         const { keys, videos, files, webhooks } = moved;
         const amount = (await loadCreditFormat(session.reelgate))(moved.quota);
@@ -173,7 +172,7 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
     .action((slug: string, userId: number, { role, spendLimit }: MemberOptions, command: Command) =>
       run(command, async (session) => {
         if (role === undefined && spendLimit === undefined) throw new UsageError('Give --role or --spend-limit.');
-        const change = defined({ role, spendLimit: await toSpendLimit(session.reelgate, spendLimit) });
+        const change = { role, spendLimit: await toSpendLimit(session.reelgate, spendLimit) };
         await reauthenticateLazily(session, ({ reelgate, headers }) =>
           reelgate.organizations.updateMember(slug, userId, change, { headers }),
         );
@@ -208,7 +207,7 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
       run(command, async (session) => {
         const limit = (await toSpendLimit(session.reelgate, spendLimit)) ?? undefined;
         const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
-          reelgate.organizations.invite(slug, defined({ role, email, spendLimit: limit }), { headers }),
+          reelgate.organizations.invite(slug, { role, email, spendLimit: limit }, { headers }),
         );
         session.output.info(`The link works once, until ${formatDateTime(made.expires_at)}.`);
         session.output.result(made, made.url);

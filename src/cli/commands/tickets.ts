@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { defined } from '../../contract/objects.ts';
 import type { TicketWithReplies } from '../../sdk/index.ts';
 import { parseRowId } from '../argument-parsers.ts';
 import { UsageError } from '../errors.ts';
@@ -75,7 +74,8 @@ Examples:
         const id = await reelgate.tickets.open({
           title,
           content: await readText(text, interruptSignal),
-          ...defined({ category, task_id: task }),
+          category,
+          task_id: task,
         });
         output.result({ id }, `Opened ticket ${id}.`);
         output.info('A reply comes as a notification: "reelgate notifications --watch".');
@@ -91,7 +91,7 @@ Examples:
     .action((id: number, text: string, { task }: { task?: string }, command: Command) =>
       run(command, async ({ reelgate, output, interruptSignal }) => {
         const content = await readText(text, interruptSignal);
-        const reply = await reelgate.tickets.reply(id, { content, ...defined({ task_id: task }) });
+        const reply = await reelgate.tickets.reply(id, { content, task_id: task });
         output.result({ id: reply, ticket_id: id }, `Replied to ticket ${id}.`);
       }),
     );

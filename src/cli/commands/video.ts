@@ -3,7 +3,6 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
-import { defined } from '../../contract/objects.ts';
 import { type FailureCause, OPENAI_STATUS } from '../../contract/task-states.ts';
 import type {
   CollectionInfo,
@@ -187,7 +186,7 @@ function addChangeCommands(video: Command, run: RunCommand): void {
         await assertWritable(options);
         const { model, seconds } = options;
         const id = (await uploadSource(context, source, model)) ?? source;
-        const started = await context.reelgate.videos[name](id, prompt, defined({ model, seconds }));
+        const started = await context.reelgate.videos[name](id, prompt, { model, seconds });
         context.output.info(`Task ${started.id}`);
         await waitForVideo(context, started.id, model ?? '', options);
       }),
@@ -285,7 +284,7 @@ function addOwnVideoCommands(video: Command, run: RunCommand): void {
 
 async function listOfKey({ reelgate, output }: CommandContext, { limit, page, after }: ListOptions): Promise<void> {
   if (page !== undefined) throw new UsageError('--page is for a sign-in. With REELGATE_API_KEY use --after.');
-  const { data, has_more } = await reelgate.videos.list(defined({ limit, after }));
+  const { data, has_more } = await reelgate.videos.list({ limit, after });
   output.list(data, formatList(data), NONE);
   if (has_more) output.info(`There are older ones: --after ${data.at(-1)?.id}`);
 }
@@ -296,7 +295,7 @@ async function listOfAccount(
 ): Promise<void> {
   if (after !== undefined) throw new UsageError('--after is for REELGATE_API_KEY. When signed in use --page.');
   const pageSize = Math.min(50, limit);
-  const { data, total } = await context.reelgate.account.videos(defined({ page, pageSize, collection }));
+  const { data, total } = await context.reelgate.account.videos({ page, pageSize, collection });
   const videos = data.map(toSummary);
   context.output.list(videos, formatList(videos), NONE);
   if (total > page * pageSize)
@@ -376,9 +375,10 @@ function toSummary(own: OwnVideo): VideoSummary {
     created_at: own.submit_time,
     prompt: own.prompt,
     quota: own.quota,
-    ...defined({ queue: own.queue, submitted_by: own.submitted_by }),
+    queue: own.queue,
+    submitted_by: own.submitted_by,
     ...(failed && {
-      error: defined({ message: own.fail_reason, code: own.error_code || undefined }),
+      error: { message: own.fail_reason, code: own.error_code || undefined },
       cause: own.fail_cause || 'unknown',
     }),
   };
@@ -419,7 +419,7 @@ function addShareCommands(video: Command, run: RunCommand): void {
     .action((id: string, { expires, password, title }: ShareOptions, command: Command) =>
       run(command, async ({ reelgate, output }) => {
         const given = password === true ? await readPassword() : password;
-        const made = await reelgate.shares.create(id, defined({ expires_in_seconds: expires, password: given, title }));
+        const made = await reelgate.shares.create(id, { expires_in_seconds: expires, password: given, title });
         output.result(made, made.url);
       }),
     );

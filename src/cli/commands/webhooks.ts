@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { defined } from '../../contract/objects.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import type { EventType, WebhookPreset } from '../../contract/webhooks.ts';
 import { ReelgateError } from '../../sdk/errors.ts';
@@ -57,12 +56,12 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .action((url: string, { event, description, preset }: CreateOptions, command: Command) =>
       run(command, async (context) => {
         // Types and presets are validated by the service.
-        const request = defined({
+        const request = {
           url,
           description,
           preset: preset as WebhookPreset | undefined,
           events: event as EventType[],
-        });
+        };
         const made = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.create(request, { headers }),
         );
@@ -129,7 +128,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .description('List deliveries, newest first; with --json request and answer too')
     .action((id: number, { failed, limit }: { failed?: boolean; limit: number }, command: Command) =>
       run(command, async (context) => {
-        const page = defined({ limit, status: failed === true ? ('failed' as const) : undefined });
+        const page = { limit, status: failed === true ? ('failed' as const) : undefined };
         const { deliveries } = await reauthenticateLazily(context, ({ reelgate, headers }) =>
           reelgate.webhooks.deliveries(id, page, { headers }),
         );
