@@ -73,10 +73,10 @@ Examples:
     .option('--force', 'replace an existing file')
     .description('Save the results of a batch as CSV')
     .action((id: string, options: { readonly out: string; readonly force?: true }, command: Command) =>
-      run(command, async ({ reelgate, output, interruptSignal }) => {
+      run(command, async ({ reelgate, output }) => {
         const { assertWritable, saveBody } = await import('../video-download.ts');
         await assertWritable(options);
-        await saveBody(await reelgate.batches.results(id, interruptSignal), options.out);
+        await saveBody(await reelgate.batches.results(id), options.out);
         output.result({ id, file: options.out }, `Saved ${options.out}.`);
       }),
     );
@@ -124,18 +124,17 @@ async function startSheet(
 }
 
 async function startLines(
-  { reelgate, interruptSignal }: CommandContext,
+  { reelgate }: CommandContext,
   file: string,
   { endpoint, window }: CreateOptions,
   budget: number | undefined,
 ): Promise<BatchInfo> {
   const content = await openAsBlob(file);
-  const { id } = await reelgate.files.create({ content, filename: basename(file), purpose: 'batch' }, interruptSignal);
+  const { id } = await reelgate.files.create({ content, filename: basename(file), purpose: 'batch' });
   return reelgate.batches.create({ inputFileId: id, endpoint, budget, completionWindow: window });
 }
 
-async function waitFor({ reelgate, output, interruptSignal }: CommandContext, id: string): Promise<BatchInfo> {
-  const signal = interruptSignal;
+async function waitFor({ reelgate, output, interruptSignal: signal }: CommandContext, id: string): Promise<BatchInfo> {
   try {
     return await reelgate.batches.wait(id, {
       signal,
@@ -219,14 +218,14 @@ Examples:
     .option('--days <count>', 'until it is deleted; default 30', parseDays)
     .description('Upload a file and print its id')
     .action((path: string, { purpose, days }: UploadOptions, command: Command) =>
-      run(command, async ({ reelgate, output, interruptSignal }) => {
+      run(command, async ({ reelgate, output }) => {
         const file = {
           content: await openAsBlob(path),
           filename: basename(path),
           purpose,
           expiresAfterSeconds: days && days * DAY_SECONDS,
         };
-        const made = await reelgate.files.create(file, interruptSignal);
+        const made = await reelgate.files.create(file);
         output.result(made, made.id);
       }),
     );
@@ -237,10 +236,10 @@ Examples:
     .option('--force', 'replace an existing file')
     .description('Save the content of a file')
     .action((id: string, options: { readonly out: string; readonly force?: true }, command: Command) =>
-      run(command, async ({ reelgate, output, interruptSignal }) => {
+      run(command, async ({ reelgate, output }) => {
         const { assertWritable, saveBody } = await import('../video-download.ts');
         await assertWritable(options);
-        await saveBody(await reelgate.files.content(id, interruptSignal), options.out);
+        await saveBody(await reelgate.files.content(id), options.out);
         output.result({ id, file: options.out }, `Saved ${options.out}.`);
       }),
     );

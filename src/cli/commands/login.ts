@@ -18,7 +18,7 @@ interface LoginOptions {
   readonly qr: boolean;
   readonly renew?: boolean;
   readonly force?: boolean;
-  readonly name?: string;
+  readonly name: string;
 }
 
 /** `reelgate login` */
@@ -65,11 +65,11 @@ function requireInteractive({ output }: CommandContext, { force }: LoginOptions)
 async function signInWithCode(context: CommandContext, options: LoginOptions): Promise<StoredCredentials> {
   const { reelgate, credentialStore, output, organization, interruptSignal: signal } = context;
   const { getStatus } = await import('../../contract/service.ts');
-  const { data: status } = await reelgate.transport.call(getStatus, {}, { signal });
+  const { data: status } = await reelgate.transport.call(getStatus, {});
   const id = await credentialStore.runExclusive(() => credentialStore.deviceId());
   if (organization !== undefined) output.notice(`Choose ${organization} when you confirm.`);
   for (;;) {
-    const code = await reelgate.deviceAuth.start({ name: options.name ?? machineName(), id }, { signal });
+    const code = await reelgate.deviceAuth.start({ name: options.name, id });
     await showCode(context, code, options);
     try {
       const tokens = await reelgate.deviceAuth.poll(code, {

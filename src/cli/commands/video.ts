@@ -79,14 +79,14 @@ Examples:
     )
     .action((prompt: string, options: CreateOptions, command: Command) =>
       run(command, async (context) => {
-        const { reelgate, output, interruptSignal: signal } = context;
+        const { reelgate, output } = context;
         const { requireModel } = await import('../default-models.ts');
         const { assertWritable, waitForVideo } = await importWait();
         const model = await requireModel(context, 'video', options.model);
         const request = await toCreateRequest(context, model, prompt, options);
         if (options.dryRun === true) return showQuote(context, request);
         await assertWritable(options);
-        const { id } = await reelgate.videos.create(request, { signal }).catch((error: unknown) => {
+        const { id } = await reelgate.videos.create(request).catch((error: unknown) => {
           throw addOptionToError(error);
         });
         if (!options.wait) return output.result({ id }, id);
@@ -200,17 +200,15 @@ function addChangeCommands(video: Command, run: RunCommand): void {
  * @returns the id of the uploaded file; undefined if there is no such path, which then is an id
  */
 async function uploadSource(
-  { reelgate, output, interruptSignal }: CommandContext,
+  { reelgate, output }: CommandContext,
   path: string,
   model: string | undefined,
 ): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || !found.isFile()) return undefined;
   if (model === undefined) throw new UsageError('A file needs a model: choose one with --model.');
-  const { id } = await reelgate.files.create(
-    { content: await openAsBlob(path), filename: basename(path), purpose: 'user_data' },
-    interruptSignal,
-  );
+  const content = await openAsBlob(path);
+  const { id } = await reelgate.files.create({ content, filename: basename(path), purpose: 'user_data' });
   output.info(`File ${id}`);
   return id;
 }
