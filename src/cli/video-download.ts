@@ -3,107 +3,12 @@ import { access, constants, type FileHandle, open, rename, rm, stat } from 'node
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { ReelgateError } from '../sdk/errors.ts';
-import type { Reelgate, Video } from '../sdk/index.ts';
+import type { Reelgate } from '../sdk/index.ts';
 import { sleep } from '../sdk/transport.ts';
 import type { CommandContext } from './command-context.ts';
-import { hasAccount } from './credential-provider.ts';
-import { loadCreditFormat } from './credit-format.ts';
-import { resumeHint } from './error-report.ts';
-import { InterruptedError, UsageError, VideoFailedError } from './errors.ts';
-import type { WaitOptions } from './generation-options.ts';
-import { formatBytes, formatDuration } from './output.ts';
-import { findTypicalGenerationTime, VideoProgressLine } from './video-progress.ts';
-
-/**
- * Waits until a video is finished, prints its cost and saves it to the path of `--out`. @param model empty: not known
- */
-export async function waitForVideo(
-  context: CommandContext,
-  id: string,
-  model: string,
-  options: WaitOptions,
-): Promise<void> {
-  const { output } = context;
-  const startedAt = Date.now();
-  const done = await followVideo(context, id, model, options);
-  const cost = await findCost(context, id);
-  if (cost !== undefined) {
-    const took = formatDuration(Math.max(1, Math.round((Date.now() - startedAt) / 1_000)));
-    output.info(`It cost ${cost.text}; you waited ${took}.`);
-  }
-  const result = cost === undefined ? done : { ...done, quota: cost.quota };
-  if (options.out === undefined) {
-    const hint = `Done. Download it with "reelgate video download ${id}".`;
-    return output.result(result, done.metadata?.url ?? hint);
-  }
-  const { bytes } = await downloadTo(context, id, { out: options.out });
-  output.result({ ...result, file: options.out, bytes }, `Saved ${options.out} (${formatBytes(bytes)}).`);
-}
-
-/** @throws VideoFailedError, InterruptedError, or the error that ended the wait while the video is unfinished */
-async function followVideo(context: CommandContext, id: string, model: string, options: WaitOptions): Promise<Video> {
-  const { reelgate, output, interruptSignal: signal } = context;
-  const first = model === '' ? await findOwnVideo(context, id) : undefined;
-  const typical = await findTypicalGenerationTime(context, model || (first?.model ?? ''));
-  if (typical !== undefined)
-    output.info(
-      `Videos of this model usually take ${formatDuration(typical.p50_seconds)}; nine of ten take at most ${formatDuration(typical.p90_seconds)}.`,
-    );
-  const line = new VideoProgressLine(output, first === undefined ? Date.now() : first.submit_time * 1_000, typical);
-  try {
-    return await reelgate.videos.wait(id, {
-      signal,
-      timeoutMs: options.timeout * 1000,
-      intervalMs: options.every && options.every * 1000,
-      onProgress: (video) => line.update(video),
-      onPollError: ({ message }) => output.status(`${message} The task continues; polling again …`),
-    });
-  } catch (error) {
-    line.stop();
-    if (signal.aborted) {
-      output.info(resumeHint(id));
-      throw new InterruptedError(id);
-    }
-    throw error instanceof ReelgateError && error.code === 'task_failed'
-      ? await explainFailure(context, id, error)
-      : error;
-  } finally {
-    line.stop();
-  }
-}
-
-/** The account's view of a video, which includes its model and the reason of a failure; undefined without a sign-in. */
-const findOwnVideo = async (context: CommandContext, id: string) =>
-  (await hasAccount(context)) ? context.reelgate.account.video(id).catch(() => undefined) : undefined;
-
-/**
- * Explains a failed video: the reason in common terms and advice, that nothing was charged, and finally the vendor's
- * message.
- */
-async function explainFailure(context: CommandContext, id: string, error: ReelgateError): Promise<VideoFailedError> {
-  const own = await findOwnVideo(context, id);
-  const cost = await findCost(context, id);
-  const known = own === undefined ? undefined : FAILURES_EN[own.fail_cause || 'unknown'];
-  const advice = [
-    known?.advice,
-    cost?.quota === 0 ? 'It was not charged.' : undefined,
-    known === undefined ? undefined : `The vendor's message: ${error.message}`,
-  ];
-  return new VideoFailedError(known?.text ?? error.message, id, advice.filter((each) => each !== undefined).join('\n'));
-}
-
-/** Cost of a finished video; undefined if its receipt cannot be read, which does not fail the command. */
-async function findCost({ reelgate }: CommandContext, id: string) {
-  try {
-    const { charged } = await reelgate.videos.receipt(id);
-    return { quota: charged, text: (await loadCreditFormat(reelgate))(charged) };
-  } catch (error) {
-    if (error instanceof ReelgateError) return undefined;
-    throw error;
-  }
-}
+import { UsageError } from './errors.ts';
+import { formatBytes } from './output.ts';
 
 /** Saves the file of a finished video under `out`, by default under its id. @returns its path and its size in bytes */
 export async function downloadTo(
@@ -152,6 +57,11 @@ export async function assertWritable({
 const MAX_ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 250;
 
+interface DownloadOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (received: number, total: number | undefined) => void;
+}
+
 /**
  * Saves a video to a file. The bytes are written to `NAME.TASK.part`, which is renamed when complete, so that a file of
  * the final name is never incomplete. An interrupted download is resumed, also in a later run, and never with another
@@ -163,10 +73,7 @@ export async function download(
   reelgate: Reelgate,
   id: string,
   path: string,
-  options: {
-    readonly signal?: AbortSignal;
-    readonly onProgress?: (received: number, total: number | undefined) => void;
-  } = {},
+  options: DownloadOptions = {},
 ): Promise<number> {
   const part = `${path}.${id}.part`;
   for (let attempt = 1; ; attempt += 1) {
@@ -205,15 +112,7 @@ export async function saveBody({ body }: Response, path: string): Promise<void> 
   }
 }
 
-async function fetchRemaining(
-  reelgate: Reelgate,
-  id: string,
-  part: string,
-  options: {
-    readonly signal?: AbortSignal;
-    readonly onProgress?: (received: number, total: number | undefined) => void;
-  },
-): Promise<void> {
+async function fetchRemaining(reelgate: Reelgate, id: string, part: string, options: DownloadOptions): Promise<void> {
   const existingSize = await stat(part).then(
     ({ size }) => size,
     () => 0,

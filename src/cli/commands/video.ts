@@ -42,16 +42,13 @@ import {
 } from '../output.ts';
 import { askPassword, canPrompt } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
-import { findTypicalGenerationTime, formatVideoStatus } from '../video-progress.ts';
+import { findTypicalGenerationTime, formatVideoStatus, generateVideo, waitForVideo } from '../video-wait.ts';
 
 interface CreateOptions extends WaitOptions, GenerationOptions {
   readonly model?: string;
   readonly wait: boolean;
   readonly dryRun?: boolean;
 }
-
-/** Imported when a command runs, because printing help does not need it. */
-const importWait = () => import('../video-download.ts');
 
 /** `reelgate video …` */
 export function addVideoCommands(program: Command, run: RunCommand): void {
@@ -81,17 +78,16 @@ Examples:
       run(command, async (context) => {
         const { reelgate, output } = context;
         const { requireModel } = await import('../default-models.ts');
-        const { assertWritable, waitForVideo } = await importWait();
         const model = await requireModel(context, 'video', options.model);
         const request = await toCreateRequest(context, model, prompt, options);
         if (options.dryRun === true) return showQuote(context, request);
-        await assertWritable(options);
-        const { id } = await reelgate.videos.create(request).catch((error: unknown) => {
-          throw addOptionToError(error);
-        });
-        if (!options.wait) return output.result({ id }, id);
-        output.info(`Task ${id}`);
-        await waitForVideo(context, id, model, options);
+        const start = () =>
+          reelgate.videos.create(request).catch((error: unknown) => {
+            throw addOptionToError(error);
+          });
+        if (options.wait) return generateVideo(context, model, options, start);
+        const { id } = await start();
+        output.result({ id }, id);
       }),
     );
 
@@ -99,11 +95,7 @@ Examples:
     .argument('<id>', 'a task id')
     .description('Wait for a task that was started before')
     .action((id: string, options: WaitOptions, command: Command) =>
-      run(command, async (context) => {
-        const { assertWritable, waitForVideo } = await importWait();
-        await assertWritable(options);
-        await waitForVideo(context, id, '', options);
-      }),
+      run(command, (context) => waitForVideo(context, id, options)),
     );
 
   addOwnVideoCommands(video, run);
@@ -117,7 +109,7 @@ Examples:
     .description('Download a finished video; an interrupted download is resumed')
     .action((id: string, options: { out?: string; force?: boolean }, command: Command) =>
       run(command, async (context) => {
-        const { assertWritable, downloadTo } = await importWait();
+        const { assertWritable, downloadTo } = await import('../video-download.ts');
         await assertWritable(options);
         const { file, bytes } = await downloadTo(context, id, options);
         context.output.result({ id, file, bytes }, `Saved ${file} (${formatBytes(bytes)}).`);
@@ -153,13 +145,9 @@ Examples:
     .argument('<prompt>', 'what to change')
     .description('Generate a new video from a finished one')
     .action((id: string, prompt: string, options: WaitOptions, command: Command) =>
-      run(command, async (context) => {
-        const { assertWritable, waitForVideo } = await importWait();
-        await assertWritable(options);
-        const started = await context.reelgate.videos.remix(id, prompt);
-        context.output.info(`Task ${started.id}`);
-        await waitForVideo(context, started.id, '', options);
-      }),
+      run(command, (context) =>
+        generateVideo(context, undefined, options, () => context.reelgate.videos.remix(id, prompt)),
+      ),
     );
 }
 
@@ -181,14 +169,12 @@ function addChangeCommands(video: Command, run: RunCommand): void {
       .description(description);
     if (name === 'extend') command.option('-s, --seconds <n>', 'length of the new part', parsePositiveInteger);
     command.action((source: string, prompt: string, options: ChangeCommandOptions, given: Command) =>
-      run(given, async (context) => {
-        const { assertWritable, waitForVideo } = await importWait();
-        await assertWritable(options);
+      run(given, (context) => {
         const { model, seconds } = options;
-        const id = (await uploadSource(context, source, model)) ?? source;
-        const started = await context.reelgate.videos[name](id, prompt, { model, seconds });
-        context.output.info(`Task ${started.id}`);
-        await waitForVideo(context, started.id, model ?? '', options);
+        return generateVideo(context, model, options, async () => {
+          const id = (await uploadSource(context, source, model)) ?? source;
+          return context.reelgate.videos[name](id, prompt, { model, seconds });
+        });
       }),
     );
   }

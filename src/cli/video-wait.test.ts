@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { render } from './output.ts';
-import { formatProgressLine } from './video-progress.ts';
+import { formatProgressLine } from './video-wait.ts';
 
 test('the progress line shows measured times, and a percentage only if the vendor measured it', () => {
   const typical = { model: 'm', p50_seconds: 60, p90_seconds: 120, samples: 20 };
