@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { formatMessage } from '../../src/contract/messages/format-message.ts';
@@ -57,8 +59,10 @@ describe('maintenance commands on the server', () => {
       assert.equal(given.stdout.includes('root-password-1'), false);
       assert.equal(await logsIn('root-password-1'), true);
       assert.match((await onServer.run('admin', 'reset-password', 'nobody')).stderr, /Error: /);
-      const lost = machine({ DATABASE_URL: 'sqlite:/nowhere/reelgate.db' });
-      assert.match((await lost.run('admin', 'check')).stderr, /There is no database at/);
+      const lost = machine({ DATABASE_URL: 'sqlite:missing.db' });
+      for (const command of ['check', 'reseal', 'move-artifacts'])
+        assert.match((await lost.run('admin', command)).stderr, /There is no database at/);
+      assert.equal(existsSync(join(lost.folder, 'missing.db')), false);
     });
 
     const turnOnTwoFactors = async (person: AdminClient): Promise<void> => {

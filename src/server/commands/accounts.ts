@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { formatMessage } from '../../contract/messages/format-message.ts';
 import { AccountAccess, AccountStore } from '../accounts/account-store.ts';
 import { resetPassword as resetIn } from '../accounts/administrator-access.ts';
 import { SecurityNotices } from '../accounts/security-notices.ts';
@@ -11,40 +9,12 @@ import { makeMail } from '../mail/mail-queue.ts';
 import { adoptLegacyMailbox } from '../mailbox/mailbox-service.ts';
 import { makeSeenPasswordNotices } from '../mailbox/module.ts';
 import { makeNotifier } from '../notifications/module.ts';
-import { AppError } from '../platform/app-error.ts';
 import { systemClock } from '../platform/clock.ts';
-import { type Config, loadConfig } from '../platform/config.ts';
-import type { Database } from '../platform/db/database.ts';
-import { openDatabase } from '../platform/db/open-database.ts';
 import { openLog } from '../platform/log.ts';
 import { assertMasterKey, openMasterKeys, recordMasterKey } from '../platform/master-key.ts';
 import { createVault, reencryptColumns } from '../platform/vault.ts';
-import type { Tables } from '../tables.ts';
 import { encryptedColumns } from './database.ts';
-
-/**
- * Runs work on the database of the environment, whether or not the service is running. For operators with access to
- * that database.
- */
-async function withDatabase<T>(work: (database: Database<Tables>, config: Config) => Promise<T>): Promise<T> {
-  const { config } = loadConfig();
-  const { databaseUrl } = config;
-  // Opening a missing SQLite file would create an empty database.
-  if (databaseUrl.startsWith('sqlite:') && !existsSync(databaseUrl.slice('sqlite:'.length)))
-    throw new Error(
-      `There is no database at ${databaseUrl}. Run this where the service runs, or name its database with DATABASE_URL.`,
-    );
-  // A command may need session features that a pooler does not provide.
-  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, { isCommand: true });
-  try {
-    return await work(database, config);
-  } catch (error) {
-    // No HTTP layer turns error codes into text here.
-    throw error instanceof AppError ? new Error(formatMessage(error.code, 'en', error.options.params)) : error;
-  } finally {
-    await database.close();
-  }
-}
+import { withServiceDatabase } from './service-database.ts';
 
 /**
  * Sets an account's password, by default a random one, and ends all its sessions and device sign-ins.
@@ -55,7 +25,7 @@ export function resetPassword(
   name: string,
   options: { readonly password?: string; readonly withoutTwoFactor: boolean },
 ): Promise<{ readonly username: string; readonly password: string }> {
-  return withDatabase((database, config) => {
+  return withServiceDatabase((database, config) => {
     const accounts = new AccountStore(database);
     const shared = { config, database, clock: systemClock };
     const notifier = makeNotifier({
@@ -85,7 +55,7 @@ export function resetPassword(
  * database's key. Returns the number of re-encrypted values.
  */
 export const resealSecrets = (): Promise<number> =>
-  withDatabase(async (database, config) => {
+  withServiceDatabase(async (database, config) => {
     const { current, previous } = openMasterKeys(config, false);
     await assertMasterKey(database, current, previous);
     const { kysely } = database;
@@ -105,7 +75,7 @@ export const resealSecrets = (): Promise<number> =>
  * @throws if there is no such account, the local part is not allowed, or the account or the address has a mailbox
  */
 export const adoptMailbox = (username: string, localPart: string): Promise<string> =>
-  withDatabase(async (database, { mailDomain }) => {
+  withServiceDatabase(async (database, { mailDomain }) => {
     const account = await new AccountStore(database).findByLogin(username);
     if (account === undefined) throw new Error(`There is no account ${username}.`);
     return adoptLegacyMailbox({ database, clock: systemClock, domain: mailDomain }, account.id, localPart);

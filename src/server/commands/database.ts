@@ -13,13 +13,13 @@ import { VERSION } from '../package-root.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { migrate } from '../platform/db/migrate.ts';
-import { openDatabase } from '../platform/db/open-database.ts';
 import { toLibpqUrl } from '../platform/db/postgres.ts';
 import {
   type ExistingMasterKey,
   findMasterKey,
   MASTER_KEY_META_NAME,
   masterKeyFileOf,
+  previousKeysOf,
   storeMasterKey,
 } from '../platform/master-key.ts';
 import {
@@ -47,6 +47,7 @@ import { sealedSettings } from '../site-settings/settings.ts';
 import { type Executor, migrations, type Tables } from '../tables.ts';
 import { sealedShareTokens } from '../video/shares.ts';
 import { sealedWebhookSecrets } from '../webhooks/endpoint-store.ts';
+import { directUrlOf, withDatabase } from './service-database.ts';
 
 /** All columns encrypted under the master key. */
 export const encryptedColumns = (kysely: Executor): SealedColumn[] => [
@@ -69,7 +70,7 @@ export interface CheckFinding {
 }
 
 /** A full audit may take minutes with many millions of entries. */
-const STATEMENT_TIMEOUT_MS = HOUR_MS;
+const STATEMENT_TIMEOUT = { statementTimeoutMs: HOUR_MS };
 
 /**
  * Checks the database of DATABASE_URL, whether or not the service is running: the pages of the file (SQLite), the
@@ -82,27 +83,17 @@ export async function checkDatabase(): Promise<CheckFinding[]> {
   const path = databaseUrl.startsWith('sqlite:') ? sqlitePathOf(databaseUrl) : undefined;
   const damage = path === undefined ? undefined : findDamage(path);
   if (damage !== undefined) return [{ rule: 'the file is sound', at: damage }];
-  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, {
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    isCommand: true,
-  });
-  try {
-    const { key } = findMasterKey(config, path);
-    const vault = createVault(
-      key,
-      config.masterKeyPrevious.map((each) => Buffer.from(each, 'base64')),
-    );
-    return [
+  const vault = createVault(findMasterKey(config, path).key, previousKeysOf(config));
+  const rule = 'an encrypted value opens with the master key';
+  return withDatabase(
+    directUrlOf(config),
+    async (database) => [
       ...(await auditLedger(database)),
       ...(await findBrokenRows(database)),
-      ...(await openSealed(vault, encryptedColumns(database.kysely))).map((at) => ({
-        rule: 'an encrypted value opens with the master key',
-        at,
-      })),
-    ];
-  } finally {
-    await database.close();
-  }
+      ...(await openSealed(vault, encryptedColumns(database.kysely))).map((at) => ({ rule, at })),
+    ],
+    STATEMENT_TIMEOUT,
+  );
 }
 
 /** A row that breaks a rule. */
@@ -321,11 +312,8 @@ async function findKeyToStore(
   return key;
 }
 
-/**
- * The URL of the server itself, bypassing a pooler, because the programs need session settings. Passwords stay out of
- * the process list and the shell's history: PGPASSWORD or ~/.pgpass provides them.
- */
-const serverUrl = ({ databaseUrl, databaseDirectUrl = databaseUrl }: Config): string => toLibpqUrl(databaseDirectUrl);
+/** Passwords stay out of the process list and the shell's history: PGPASSWORD or ~/.pgpass provides them. */
+const serverUrl = (config: Config): string => toLibpqUrl(directUrlOf(config));
 
 const shellQuote = (text: string): string => `'${text.replaceAll(`'`, `'\\''`)}'`;
 
@@ -378,10 +366,14 @@ export async function copyDatabase(
     const target = await PostgresTarget.open(to);
     try {
       await assertEmptyTarget(target);
-      await withDatabase(to, async (database) => {
-        await migrate(database, migrations);
-        await makePartitions(database, source);
-      });
+      await withDatabase(
+        to,
+        async (database) => {
+          await migrate(database, migrations);
+          await makePartitions(database, source);
+        },
+        STATEMENT_TIMEOUT,
+      );
       tables = await copyTables(source, target, { verify, onProgress });
     } finally {
       await target.close();
@@ -389,20 +381,22 @@ export async function copyDatabase(
   } finally {
     source.close();
   }
-  const targetFindings = await withDatabase(to, async (database) => {
-    const unreadable = await openSealed(
-      createVault(key.key, previousKeysOf(config)),
-      encryptedColumns(database.kysely),
-    );
-    if (unreadable.length > 0) throw new Error(`The master key does not open ${unreadable.join(', ')}.`);
-    return auditLedger(database);
-  });
+  const targetFindings = await withDatabase(
+    to,
+    async (database) => {
+      const vault = createVault(key.key, previousKeysOf(config));
+      const unreadable = await openSealed(vault, encryptedColumns(database.kysely));
+      if (unreadable.length > 0) throw new Error(`The master key does not open ${unreadable.join(', ')}.`);
+      return auditLedger(database);
+    },
+    STATEMENT_TIMEOUT,
+  );
   return {
     tables,
     rows: tables.reduce((sum, { rows }) => sum + rows, 0),
     seconds: (performance.now() - startedAt) / 1000,
     verified: verify,
-    sourceFindings: await withDatabase(from, auditLedger),
+    sourceFindings: await withDatabase(from, auditLedger, STATEMENT_TIMEOUT),
     targetFindings,
     keyFile: key.file,
   };
@@ -414,18 +408,6 @@ async function makePartitions(database: Database<Tables>, source: SqliteSource):
   for (const [table, partitions] of partitionsOf({ database })) {
     const oldest = source.least(table, 'created_at') ?? now;
     await partitions.add(Math.max(oldest, now - MAX_PARTITIONS_BACK_MS), now);
-  }
-}
-
-const previousKeysOf = ({ masterKeyPrevious }: Config): Buffer[] =>
-  masterKeyPrevious.map((each) => Buffer.from(each, 'base64'));
-
-async function withDatabase<R>(url: string, work: (database: Database<Tables>) => Promise<R>): Promise<R> {
-  const database = openDatabase<Tables>(url, { statementTimeoutMs: HOUR_MS });
-  try {
-    return await work(database);
-  } finally {
-    await database.close();
   }
 }
 

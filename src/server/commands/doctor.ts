@@ -4,11 +4,11 @@ import { CatalogStore } from '../channels/directory.ts';
 import { SmtpSender } from '../mail/mail-queue.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
-import { openDatabase } from '../platform/db/open-database.ts';
-import { assertMasterKey, findMasterKey } from '../platform/master-key.ts';
+import { assertMasterKey, findMasterKey, previousKeysOf } from '../platform/master-key.ts';
 import { openOutbound } from '../platform/outbound/client.ts';
 import type { OutboundClient } from '../platform/outbound/outbound.ts';
 import type { Tables } from '../tables.ts';
+import { directUrlOf, withDatabase } from './service-database.ts';
 
 /** The result of one check. */
 export interface Diagnosis {
@@ -84,21 +84,20 @@ async function examineDatabase(config: Config, outbound: OutboundClient): Promis
           : 'Run this in the folder of the service, or set DATABASE_URL. The first start of the service creates it.',
       },
     ];
-  const database = openDatabase<Tables>(config.databaseDirectUrl ?? databaseUrl, { isCommand: true });
   try {
-    const channels = await new CatalogStore(database).channels();
-    const kind = path === undefined ? 'PostgreSQL' : `SQLite at ${path}`;
-    return [
-      { subject: 'database', state: 'ok', message: `${kind} responds and has the schema of the service.` },
-      await examineMasterKey(database, config, path),
-      ...(await examineVendors(channels, outbound)),
-    ];
+    return await withDatabase(directUrlOf(config), async (database) => {
+      const channels = await new CatalogStore(database).channels();
+      const kind = path === undefined ? 'PostgreSQL' : `SQLite at ${path}`;
+      return [
+        { subject: 'database', state: 'ok', message: `${kind} responds and has the schema of the service.` },
+        await examineMasterKey(database, config, path),
+        ...(await examineVendors(channels, outbound)),
+      ];
+    });
   } catch (error) {
     const advice =
       'Check DATABASE_URL and that the database runs; start the service once to bring its schema up to date.';
     return [{ subject: 'database', state: 'error', message: messageOf(error), advice }];
-  } finally {
-    await database.close();
   }
 }
 
@@ -108,8 +107,7 @@ async function examineMasterKey(
   path: string | undefined,
 ): Promise<Diagnosis> {
   try {
-    const previous = config.masterKeyPrevious.map((each) => Buffer.from(each, 'base64'));
-    await assertMasterKey(database, findMasterKey(config, path).key, previous);
+    await assertMasterKey(database, findMasterKey(config, path).key, previousKeysOf(config));
     return { subject: 'master key', state: 'ok', message: 'It is the key this database was written with.' };
   } catch (error) {
     const advice =

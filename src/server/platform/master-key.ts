@@ -30,7 +30,7 @@ export function openMasterKeys(
   readonly current: Buffer;
   readonly previous: readonly Buffer[];
 } {
-  const previous = config.masterKeyPrevious.map((each) => Buffer.from(each, 'base64'));
+  const previous = previousKeysOf(config);
   if (config.masterKey !== undefined) return { current: Buffer.from(config.masterKey, 'base64'), previous };
   const path = masterKeyFileOf(config.databaseUrl.slice('sqlite:'.length));
   if (!isFirstStart && !existsSync(path))
@@ -40,6 +40,10 @@ export function openMasterKeys(
     );
   return { current: naming('MASTER_KEY', path, () => loadMasterKey(path)), previous };
 }
+
+/** The keys of MASTER_KEY_PREVIOUS, which only decrypt. */
+export const previousKeysOf = ({ masterKeyPrevious }: Pick<Config, 'masterKeyPrevious'>): Buffer[] =>
+  masterKeyPrevious.map((each) => Buffer.from(each, 'base64'));
 
 /**
  * Loads the key from a file, or creates it. The file is readable only by its owner and appears atomically; of several
