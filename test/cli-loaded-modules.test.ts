@@ -43,6 +43,7 @@ test('help loads neither the contract nor modules that only running commands nee
     ['login', '--help'],
     ['admin', 'backup', '--help'],
     ['requests', '--help'],
+    ['serve', '--help'],
   ]) {
     const { status, stdout, modules } = run(...args);
     assert.equal(status, 0);

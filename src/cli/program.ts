@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { Command, type CommanderError } from 'commander';
-import { addAdminCommands, addDoctorCommand, addReconciliationCommands } from './commands/admin.ts';
+import { addAdminCommands, addDoctorCommand, addReconciliationCommands, addServiceCommands } from './commands/admin.ts';
 import { addBatchCommands, addFileCommands } from './commands/batch.ts';
 import { addChatCommand } from './commands/chat.ts';
 import { addCompletionCommand } from './commands/completion.ts';
@@ -38,10 +38,6 @@ Environment:
 Exit status:
   0 done   1 failed   2 wrong usage   3 sign in first   4 not enough credits   5 the video failed
   6 still running at the time-out   7 the service cannot be reached   130 interrupted
-
-On a server:
-  $ reelgate serve         starts the service, configured by the environment
-  $ reelgate quickstart    starts it with simulated vendors and makes a first video
 
 Start with:
   $ reelgate login --url https://reelgate.example.com
@@ -96,6 +92,7 @@ export function createProgram(asJson: boolean, epilogue = EPILOGUE): Command {
     addCompletionCommand,
   ])
     add(root, runCommand);
+  addServiceCommands(root, runOnServer);
   addDoctorCommand(root, runOnServer);
   addReconciliationCommands(root, runCommand);
   addAdminCommands(root, runOnServer);

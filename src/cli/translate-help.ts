@@ -238,6 +238,11 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'signs with this secret; default: a new one, which is shown': '用此密钥签名；默认生成新密钥并显示',
   'Print the completion script of a shell': '打印 shell 的补全脚本',
   'the shell': 'shell 名称',
+  'On the server itself: start the service, configured by the environment or .env':
+    '在服务器上运行：启动服务，以环境变量或 .env 配置',
+  'Start the service here with simulated vendors and generate a first video':
+    '在本机以模拟供应商启动服务，并生成第一个视频',
+  'stop after the video': '视频生成后停止',
   'On the server itself: check configuration, database, vendors, mail and proxy, and say what to do':
     '在服务器上运行：检查配置、数据库、供应商、邮件与代理，并给出处理建议',
   'For administrators, with REELGATE_ACCESS_TOKEN: what was settled against what vendors took from their accounts':
@@ -338,10 +343,6 @@ export const EPILOGUE_ZH_CN = `
 退出状态：
   0 完成   1 失败   2 用法错误   3 需先登录   4 积分不足   5 视频生成失败
   6 超时仍在进行   7 无法连接服务   130 已中断
-
-在服务器上：
-  $ reelgate serve         启动服务，以环境变量配置
-  $ reelgate quickstart    以模拟供应商启动，并生成第一个视频
 
 从这里开始：
   $ reelgate login --url https://reelgate.example.com

@@ -53,7 +53,7 @@ describe('a release', () => {
         timeout: 60_000,
       });
     assert.equal(run('--version').trim(), VERSION);
-    assert.match(run('--help'), /reelgate quickstart/);
+    assert.match(run('--help'), /^ {2}quickstart /m);
     const importing = ['import', 'new-api', '--from', 'sqlite:none.db'];
     assert.throws(() => run(...importing), /The importer is not installed[\s\S]*npm install --global/);
     // The service finds the importer installed beside it, which then stops at the missing database.

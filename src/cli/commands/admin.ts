@@ -286,6 +286,27 @@ const MARKS: Readonly<Record<Diagnosis['state'], { readonly mark: string; readon
   error: { mark: '✗', style: 'bad' },
 };
 
+/**
+ * `reelgate serve` and `reelgate quickstart`: only their help and completion. bin/reelgate.js starts them itself, without
+ * loading the command line.
+ */
+export function addServiceCommands(program: Command, run: RunCommand): void {
+  const action = (command: Command): Promise<void> =>
+    run(command, async () => {
+      const name = command.name();
+      throw new UsageError(`Run "reelgate ${name}" without other options, where the service is installed.`);
+    });
+  program
+    .command('serve')
+    .description('On the server itself: start the service, configured by the environment or .env')
+    .action((_options: unknown, command: Command) => action(command));
+  program
+    .command('quickstart')
+    .option('--exit', 'stop after the video')
+    .description('Start the service here with simulated vendors and generate a first video')
+    .action((_options: unknown, command: Command) => action(command));
+}
+
 /** `reelgate doctor` */
 export function addDoctorCommand(program: Command, run: RunCommand): void {
   program
