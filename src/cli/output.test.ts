@@ -3,6 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { FAILURES_EN } from '../contract/messages/failures-en.ts';
+import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
 import { formatKeyValues, formatTable, hasColor, Output, relativeTime, render, styled } from './output.ts';
 import { OUTPUT_ZH_CN, translateOutput } from './translate-output.ts';
 
@@ -88,11 +90,16 @@ describe('render output text', () => {
   });
 });
 
-test('texts for people are translated, values kept', () => {
-  assert.equal(translateOutput('It cost 0.28 credits; you waited 45 seconds.'), '费用 0.28 credits，等待 45 seconds。');
+test('texts for people are translated, and so are the values in them', () => {
+  assert.equal(translateOutput('It cost 0.28 credits; you waited 45 seconds.'), '费用 0.28 积分，等待 45 秒。');
   assert.equal(
     translateOutput('The task continues. Wait for it with "reelgate video wait task_1".'),
     '任务仍在继续，可用“reelgate video wait task_1”等待。',
+  );
+  const failure = FAILURES_EN.prompt_refused;
+  assert.equal(
+    translateOutput(`${failure.advice}\nIt was not charged.`),
+    `${FAILURES_ZH_CN.prompt_refused.advice}\n未扣费。`,
   );
   assert.equal(translateOutput('Saved a.mp4 (12 KB).'), '已保存 a.mp4 (12 KB)。');
   assert.equal(translateOutput('Something else.'), 'Something else.');

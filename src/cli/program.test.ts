@@ -131,4 +131,12 @@ test('help and wrong usage are in Chinese, except for programs', () => {
     translateUsageError("error: unknown option '--sed'\n(Did you mean --seed?)"),
     '错误：未知选项“--sed”\n（是否想用 --seed？）',
   );
+  assert.equal(
+    translateUsageError("error: option '--days <n>' argument 'a' is invalid. Give a whole number from 1."),
+    '错误：选项“--days <n>”的值“a”无效。请给出不小于 1 的整数。',
+  );
+  assert.equal(
+    translateUsageError("error: option '--kind <kind>' argument 'a' is invalid. Allowed choices are video, chat."),
+    '错误：选项“--kind <kind>”的值“a”无效，可选：video, chat',
+  );
 });

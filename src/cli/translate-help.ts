@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { type Command, Help } from 'commander';
+import { translateOutput } from './translate-output.ts';
 
 /** Chinese texts of the help, by the English ones of the commands, options and arguments. */
 export const HELP_ZH_CN: Readonly<Record<string, string>> = {
@@ -348,18 +349,27 @@ export const EPILOGUE_ZH_CN = `
   $ reelgate login --url https://reelgate.example.com
   $ reelgate video create "红沙发上的猫" --model kling-v3 --out cat.mp4`;
 
+/** A sentence with the reason, or the choices, behind a wrong value. */
+const REASON = '(?: (?:Allowed choices are (.*)\\.|(Give .*)))?';
+
+const translateReason = (choices = '', reason = ''): string =>
+  `${choices === '' ? '' : `，可选：${choices}`}${reason === '' ? '' : `。${translateOutput(reason)}`}`;
+
 /** Commander's own messages about wrong usage. */
-const USAGE_ERRORS: readonly (readonly [pattern: RegExp, text: string])[] = [
+const USAGE_ERRORS: readonly (readonly [pattern: RegExp, text: string | ((...values: string[]) => string)])[] = [
   [/^error: /, '错误：'],
   [/unknown option '([^']*)'/, '未知选项“$1”'],
   [/unknown command '([^']*)'/, '未知命令“$1”'],
   [/missing required argument '([^']*)'/, '缺少参数“$1”'],
   [/required option '([^']*)' not specified/, '缺少必需的选项“$1”'],
   [/option '([^']*)' argument missing/, '选项“$1”缺少值'],
-  [/option '([^']*)' argument '([^']*)' is invalid\.( Allowed choices are (.*)\.)?/, '选项“$1”的值“$2”无效 $4'],
   [
-    /command-argument value '([^']*)' is invalid for argument '([^']*)'\.( Allowed choices are (.*)\.)?/,
-    '参数“$2”的值“$1”无效 $4',
+    new RegExp(`option '([^']*)' argument '([^']*)' is invalid\\.${REASON}`),
+    (_, option, value, choices, reason) => `选项“${option}”的值“${value}”无效${translateReason(choices, reason)}`,
+  ],
+  [
+    new RegExp(`command-argument value '([^']*)' is invalid for argument '([^']*)'\\.${REASON}`),
+    (_, value, argument, choices, reason) => `参数“${argument}”的值“${value}”无效${translateReason(choices, reason)}`,
   ],
   [/too many arguments.*$/m, '参数过多'],
   [/\(Did you mean (.*)\?\)/, '（是否想用 $1？）'],
@@ -367,7 +377,7 @@ const USAGE_ERRORS: readonly (readonly [pattern: RegExp, text: string])[] = [
 
 /** Translates a message about wrong usage. */
 export const translateUsageError = (text: string): string =>
-  USAGE_ERRORS.reduce((known, [pattern, translation]) => known.replace(pattern, translation), text);
+  USAGE_ERRORS.reduce((known, [pattern, translation]) => known.replace(pattern, translation as string), text);
 
 const translate = (text: string): string => HELP_ZH_CN[text] ?? text;
 

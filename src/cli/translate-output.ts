@@ -1,3 +1,7 @@
+import { FAILURES_EN } from '../contract/messages/failures-en.ts';
+import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
+import type { FailureCause } from '../contract/task-states.ts';
+
 /**
  * Chinese texts of what commands print, by the English ones; `#` stands for a value. Results in a pipe stay English,
  * since scripts read them.
@@ -17,6 +21,46 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['# Trying again in # …', '# 将在 # 后重试…'],
   ['# Trying again …', '# 正在重试…'],
   ['Signed in to # as #.', '已登录 #，账号 #。'],
+  ['Signed out of #.', '已退出 #。'],
+  ['You were not signed in to #.', '您未登录 #。'],
+  ['You are not signed in to #. #', '您未登录 #。#'],
+  ['You are not signed in to #.', '您未登录 #。'],
+  [
+    'REELGATE_API_KEY works for videos and models, not for the account.',
+    'REELGATE_API_KEY 可用于视频与模型，不能用于账号。',
+  ],
+  [
+    'You are not signed in for #. Run "#" and choose it when you confirm.',
+    '您未以 # 的身份登录。请执行“#”，并在确认时选择它。',
+  ],
+  [
+    '# You are still signed in. Try again, or only delete the tokens here with --local.',
+    '# 您仍处于登录状态。请重试，或用 --local 只删除本机的令牌。',
+  ],
+  ['The sign-in was denied in the browser.', '登录在浏览器中被拒绝。'],
+  ['The code has expired.', '验证码已过期。'],
+  [
+    'The sign-in was not confirmed for #. Run the command again and choose it.',
+    '确认登录时未选择 #。请重新执行命令并选择它。',
+  ],
+  [
+    'REELGATE_ACCESS_TOKEN needs REELGATE_USER_ID too, the id of its account.',
+    'REELGATE_ACCESS_TOKEN 需与 REELGATE_USER_ID（其账号的 ID）一起设置。',
+  ],
+  [
+    'REELGATE_ACCESS_TOKEN was sent, with REELGATE_USER_ID. Create a new one in the console under Security, or unset it to sign in.',
+    '已发送 REELGATE_ACCESS_TOKEN 与 REELGATE_USER_ID。请在控制台的“安全”中创建新的，或取消设置后登录。',
+  ],
+  ['The tokens of this sign-in are in #, which cannot be opened from here.', '此登录的令牌保存在 #，目前无法打开。'],
+  [
+    'Unlock it, or sign in again with REELGATE_KEYCHAIN=0, which keeps the tokens in a file only you can read.',
+    '请解锁，或设置 REELGATE_KEYCHAIN=0 后重新登录，令牌将存于仅您可读的文件。',
+  ],
+  [
+    'Another reelgate process has locked # for too long. End it and try again.',
+    '另一个 reelgate 进程占用 # 过久。请结束该进程后重试。',
+  ],
+  ['"#" is no organization. "#" lists yours.', '“#”不是组织。可用“#”列出您的组织。'],
   ['The tokens are in #.', '令牌保存在 #。'],
   [
     'End this sign-in with "reelgate logout", or from anywhere at #.',
@@ -61,11 +105,50 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Page # of #; more with --page #.', '第 # 页，共 # 页；更多请用 --page #。'],
   ['No videos yet. Generate one with "#".', '还没有视频，可用“#”生成。'],
   ['No links. Create one with "#".', '没有链接，可用“#”创建。'],
+  ['No collections. Create one with "#".', '没有合集，可用“#”创建。'],
+  ['Renamed to #.', '已重命名为 #。'],
+  ['Deleted collection #. Its videos stay.', '已删除合集 #，其中的视频保留。'],
+  ['No files. Upload one with "#".', '没有文件，可用“#”上传。'],
+  ['No batches. Start one with "#".', '没有批量任务，可用“#”开始。'],
+  ['It was not charged.', '未扣费。'],
+  ["The vendor's message: #", '供应商的消息：#'],
+  ['This service keeps no copies: videos are served by their vendors.', '此服务不保存副本：视频由供应商提供。'],
+  ['# is a folder. Name a file in it.', '# 是文件夹，请指定其中的文件名。'],
+  ['# exists. Replace it with --force.', '# 已存在，可用 --force 覆盖。'],
+  ['The service sent no file.', '服务未返回文件。'],
+  ['The connection was lost during the download.', '下载时连接中断。'],
+  [
+    'The file on disk does not belong to this video. Remove it and try again.',
+    '磁盘上的文件不属于此视频。请删除后重试。',
+  ],
+  ['Still # when the time to wait was over.', '等待时间已到，状态仍为 #。'],
+  ['There is no terminal to ask for the password: give it a value.', '没有可输入密码的终端，请直接给出密码。'],
+  [
+    '--page is for a sign-in. With REELGATE_API_KEY use --after.',
+    '--page 用于登录时。使用 REELGATE_API_KEY 时请用 --after。',
+  ],
+  ['--after is for REELGATE_API_KEY. When signed in use --page.', '--after 用于 REELGATE_API_KEY。登录时请用 --page。'],
+  [
+    'Name a model with --model, or set a default: #. "#" lists them.',
+    '请用 --model 指定模型，或设置默认值：#。可用“#”列出模型。',
+  ],
+  ['# has no --#.', '# 没有 --#。'],
+  [
+    '#: each vendor has another field for this, and a key does not tell which. Sign in with "#", or use --metadata.',
+    '#：各供应商的字段不同，仅凭密钥无法得知。请用“#”登录，或使用 --metadata。',
+  ],
 
   // Account
   ['No device is signed in.', '没有已登录的设备。'],
   ['Ended sign-in #.', '已结束登录 #。'],
+  ['No models. An administrator adds them in the console.', '没有模型。管理员可在控制台添加。'],
+  ['No model has the words "#".', '没有包含“#”的模型。'],
+  ['# of # is #.', '# 的 # 为 #。'],
+  ['# of # is not set.', '# 的 # 未设置。'],
   ['You belong to no organization.', '您不属于任何组织。'],
+  ['Closed #. Undo it with "#".', '已关闭 #，可用“#”恢复。'],
+  ['Restored #.', '已恢复 #。'],
+  ['Give --role or --spend-limit.', '请给出 --role 或 --spend-limit。'],
   ['Created #. Act for it with "#".', '已创建 #，可用“#”以其身份操作。'],
   ['No members.', '没有成员。'],
   ['Changed member #.', '已修改成员 #。'],
@@ -81,19 +164,31 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['The old secrets of key # no longer work.', '密钥 # 的旧密钥已失效。'],
   ['No plans are offered here.', '没有可购套餐。'],
   ['# were added to your balance.', '已向余额添加 #。'],
+  ['The plan # starts when your current plan ends, on #.', '套餐 # 将在当前套餐结束时（#）开始。'],
+  ['Your plan # was extended to #.', '您的套餐 # 已延长至 #。'],
+  ['The plan # is active until #.', '套餐 # 有效期至 #。'],
   ['No calls yet.', '还没有调用。'],
+  ['No mailbox yet. Apply for one with "#".', '还没有邮箱，可用“#”申请。'],
+  ['No application password yet. #', '还没有应用专用密码。#'],
+  ['Make a new one with "#".', '可用“#”创建。'],
   ['You have this mailbox already.', '您已有此邮箱。'],
   ['Your mailbox is ready.', '邮箱已就绪。'],
   ['For mail programs make an application password: "#".', '邮件程序请使用应用专用密码：“#”。'],
   ['The mail server does not accept this password. #', '邮件服务器不接受此密码。#'],
   ['Waiting for notifications. Ctrl-C ends it.', '正在等待通知，Ctrl-C 结束。'],
   ['# unread.', '# 条未读。'],
+  ['No notifications.', '没有通知。'],
+  ['Give an id from the list, or --all.', '请给出列表中的 ID，或 --all。'],
+  ['There is no text.', '没有内容。'],
   ['No tickets.', '没有工单。'],
   ['Opened ticket #.', '已提交工单 #。'],
   ['Replied to ticket #.', '已回复工单 #。'],
   ['Closed ticket #.', '已关闭工单 #。'],
   ['A reply comes as a notification: "#".', '有回复时会收到通知：“#”。'],
   ['No deliveries.', '没有推送记录。'],
+  ['No webhooks. Add one with "#".', '没有 Webhook，可用“#”添加。'],
+  ['Delivery #: see "#".', '推送 #：见“#”。'],
+  ['Delivery # is due now.', '推送 # 即将执行。'],
   ['Webhook #. Store its signing secret now: it is not shown again.', 'Webhook #。请立即保存签名密钥，之后不再显示。'],
   ['Removed webhook #.', '已删除 Webhook #。'],
   ['Webhook # is enabled.', 'Webhook # 已启用。'],
@@ -104,6 +199,10 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   // Chat
   ['Chatting with #. Ctrl-D ends it.', '正在与 # 对话，Ctrl-D 结束。'],
   ['The response was cut off at the maximum length.', '响应达到最大长度，已截断。'],
+  ['There is no question. Give one, or pipe it in.', '没有问题。请给出问题，或从管道输入。'],
+  ['Tokens are counted of texts alone; leave out --image.', '只能计算文本的令牌数，请去掉 --image。'],
+  ['# is no image a model can read: PNG, JPEG, WebP or GIF.', '# 不是模型可读的图片（PNG、JPEG、WebP 或 GIF）。'],
+  ['The response ended too early.', '响应提前结束。'],
   ['# input tokens, # output tokens', '输入 # 令牌，输出 # 令牌'],
 
   // Errors
@@ -124,6 +223,34 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Set the URL of the service with --url or REELGATE_URL.', '请用 --url 或 REELGATE_URL 设置服务地址。'],
   ['The service at # redirects to #. Use that URL.', '服务 # 重定向到 #，请使用该地址。'],
   ['The service at # cannot be reached.', '无法连接服务 #。'],
+  ['The service at # did not respond in time.', '服务 # 未及时响应。'],
+  ['The service did not answer in time.', '服务未及时响应。'],
+  ['The service did not respond with JSON. Is the URL right?', '服务返回的不是 JSON，请检查地址。'],
+  ['The connection to the service was lost.', '与服务的连接已中断。'],
+  [
+    'The service sent nothing for a minute, or a proxy holds the events back.',
+    '服务一分钟内未发送数据，或代理缓冲了事件。',
+  ],
+  ['"#" is not a URL of a service. Give one such as #.', '“#”不是服务地址。请使用 # 这样的地址。'],
+  ['Name a command; --help lists them.', '请给出命令，可用 --help 查看。'],
+  ['# is not JSON. Correct it or remove it.', '# 不是 JSON，请更正或删除。'],
+  ['Give a number from the list.', '请给出列表中的数字。'],
+  ['Give a whole number from #.', '请给出不小于 # 的整数。'],
+  ['Give an amount such as 20 or 0.5.', '请给出金额，例如 20 或 0.5。'],
+  ['Give 0 to 168 hours.', '请给出 0 至 168 小时。'],
+  [
+    'Give an amount and a period such as 20/day, 100/week or 5000/month, or none.',
+    '请给出金额与周期，例如 20/day、100/week 或 5000/month，或 none。',
+  ],
+  ['Give a JSON object, such as #.', '请给出 JSON 对象，例如 #。'],
+  ['Give some of #, or none.', '请给出 # 中的若干项，或 none。'],
+  ['Give a number of days from 1 to #.', '请给出 1 至 # 的天数。'],
+  ['Give a number with m, h or d, such as 7d.', '请给出带 m、h 或 d 的数字，例如 7d。'],
+  ['Give a URL such as http://127.0.0.1:4000/hook.', '请给出地址，例如 http://127.0.0.1:4000/hook。'],
+  [
+    'The service does not accept this command line as a client; its administrator can allow it.',
+    '服务不接受此命令行客户端，可由其管理员放行。',
+  ],
   ['There is no such task.', '任务不存在。'],
   [
     'A task is visible only to the key that started it. List your videos with "#".',
@@ -146,21 +273,34 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     '已发送 REELGATE_API_KEY。请在控制台创建 API 密钥，或取消设置后登录。',
   ],
   ['Request: #', '请求编号：#'],
+
+  // Values
+  ['# credits', '# 积分'],
+  ['# seconds', '# 秒'],
+  ['# minutes', '# 分钟'],
+  ['# hours', '# 小时'],
 ];
 
-const RULES = OUTPUT_ZH_CN.map(([english, chinese]) => {
+const FAILURES = (Object.keys(FAILURES_EN) as FailureCause[]).flatMap((cause) => {
+  const [en, zh] = [FAILURES_EN[cause], FAILURES_ZH_CN[cause]];
+  return [[en.text, zh.text] as const, [en.advice, zh.advice] as const];
+});
+
+const RULES = [...OUTPUT_ZH_CN, ...FAILURES].map(([english, chinese]) => {
   const pattern = english
     .split('#')
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('(.+?)');
-  return [new RegExp(`^${pattern}$`, 's'), chinese] as const;
+  return [new RegExp(`^${pattern}$`), chinese] as const;
 });
 
-/** Translates a text that a command prints to a person; unknown texts stay unchanged. */
-export function translateOutput(text: string): string {
+/** Translates a text that a command prints to a person, and the values in it; unknown texts stay unchanged. */
+export const translateOutput = (text: string): string => text.split('\n').map(translateLine).join('\n');
+
+function translateLine(text: string): string {
   for (const [pattern, chinese] of RULES) {
     const values = pattern.exec(text)?.slice(1);
-    if (values !== undefined) return chinese.replace(/#/g, () => values.shift() ?? '');
+    if (values !== undefined) return chinese.replace(/#/g, () => translateLine(values.shift() ?? ''));
   }
   return text;
 }
