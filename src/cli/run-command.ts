@@ -3,7 +3,6 @@ import type { CommandContext, GlobalOptions } from './command-context.ts';
 import { toErrorReport } from './error-report.ts';
 import { EXIT, InterruptedError } from './errors.ts';
 import { Output } from './output.ts';
-import type { ReauthenticatedClient } from './reauthenticate.ts';
 
 /** Runs a command: creates the context, does the work, reports errors and sets the exit status. */
 export type RunCommand = (command: Command, work: (context: CommandContext) => Promise<void>) => Promise<void>;
@@ -46,12 +45,3 @@ export const runOnServer: RunCommand = async (command, work) => {
   process.once('exit', () => process.removeAllListeners('SIGINT').kill(process.pid, 'SIGINT'));
   process.exit();
 };
-
-/** Loads reauthenticate.ts on demand, because help and most commands do not need it. */
-export async function reauthenticateLazily<T>(
-  context: CommandContext,
-  work: (owner: ReauthenticatedClient) => Promise<T>,
-): Promise<T> {
-  const { reauthenticate } = await import('./reauthenticate.ts');
-  return reauthenticate(context, work);
-}

@@ -13,7 +13,8 @@ import {
 import type { CommandContext } from '../command-context.ts';
 import { formatSpendLimit, loadCreditFormat, toQuota, toSpendLimit } from '../credit-format.ts';
 import { authorColumn, dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
-import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
+import { reauthenticate } from '../reauthenticate.ts';
+import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
   readonly days?: number;
@@ -44,9 +45,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('List the keys; only the first letters of each are shown')
     .action((_options: unknown, command: Command) =>
       run(command, async (session) => {
-        const rows = await reauthenticateLazily(session, ({ reelgate, headers }) =>
-          reelgate.account.tokens({ headers }),
-        );
+        const rows = await reauthenticate(session, ({ reelgate, headers }) => reelgate.account.tokens({ headers }));
         const credits = await loadCreditFormat(session.reelgate);
         const author = authorColumn(rows, (row) => row.created_by);
         const limits = ['EXPIRES', 'LIMIT', 'SPEND LIMIT', 'RATES', 'MODELS', 'FROM'];
@@ -81,7 +80,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('Revoke a key at once')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        await reauthenticateLazily(session, ({ reelgate, headers }) => reelgate.account.revokeToken(id, { headers }));
+        await reauthenticate(session, ({ reelgate, headers }) => reelgate.account.revokeToken(id, { headers }));
         session.output.result({ id, revoked: true }, `Revoked key ${id}.`);
       }),
     );
@@ -117,7 +116,7 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
           concurrent_tasks: options.videos,
           queued_tasks: options.waiting,
         };
-        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const made = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.account.createToken(request, { headers }),
         );
         session.output.info(`Key ${made.id}. Store it now: it is not shown again.`);
@@ -139,14 +138,12 @@ function addRotateCommand(keys: Command, run: RunCommand): void {
     .action((id: number, options: { readonly overlap?: number; readonly end?: boolean }, command: Command) =>
       run(command, async (session) => {
         if (options.end === true) {
-          await reauthenticateLazily(session, ({ reelgate, headers }) =>
-            reelgate.account.endTokenRotation(id, { headers }),
-          );
+          await reauthenticate(session, ({ reelgate, headers }) => reelgate.account.endTokenRotation(id, { headers }));
           session.output.result({ id, ended: true }, `The old secrets of key ${id} no longer work.`);
           return;
         }
         const seconds = Math.round((options.overlap ?? DEFAULT_OVERLAP_HOURS) * HOUR_SECONDS);
-        const rotated = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const rotated = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.account.rotateToken(id, seconds, { headers }),
         );
         const end = rotated.old_key_expires_at;
@@ -174,7 +171,7 @@ function addLimitCommand(keys: Command, run: RunCommand): void {
     .action((id: number, options: Pick<CreateOptions, 'credits' | 'spendLimit'>, command: Command) =>
       run(command, async (session) => {
         const limits = await toLimits(session, options);
-        const key = await reauthenticateLazily(session, async ({ reelgate, headers }) => {
+        const key = await reauthenticate(session, async ({ reelgate, headers }) => {
           await reelgate.account.updateToken(id, limits, { headers });
           return reelgate.account.token(id, { headers });
         });

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { AppPasswordInfo } from '../../sdk/index.ts';
 import { formatKeyValues, type Output } from '../output.ts';
-import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
+import { reauthenticate } from '../reauthenticate.ts';
+import type { RunCommand } from '../run-command.ts';
 
 /** `reelgate mailbox …` */
 export function addMailboxCommands(program: Command, run: RunCommand): void {
@@ -61,7 +62,7 @@ Examples:
         if (options.regenerate !== true) return printAppPassword(output, await reelgate.mailbox.appPassword());
         printAppPassword(
           output,
-          await reauthenticateLazily(session, (owner) =>
+          await reauthenticate(session, (owner) =>
             owner.reelgate.mailbox.regenerateAppPassword({ headers: owner.headers }),
           ),
         );

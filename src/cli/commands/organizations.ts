@@ -10,7 +10,8 @@ import { parseCredits, parseRowId, parseSpendLimit, type TypedSpendLimit } from 
 import { formatSpendLimit, loadCreditFormat, toQuota, toSpendLimit } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
 import { dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
-import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
+import { reauthenticate } from '../reauthenticate.ts';
+import type { RunCommand } from '../run-command.ts';
 
 interface InviteOptions {
   readonly role: OrganizationRole;
@@ -54,7 +55,7 @@ export function addOrganizationCommands(program: Command, run: RunCommand): void
     .description('Create an organization; you become its owner')
     .action((slug: string, name: string, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const made = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.create(slug, name, { headers }),
         );
         session.output.result(made, `Created ${made.name}. Act for it with "--org ${made.slug}".`);
@@ -74,9 +75,7 @@ function addClosingCommands(orgs: Command, run: RunCommand): void {
     .description(`Close an organization; it is deleted after ${ORGANIZATION_GRACE_DAYS} days unless it is restored`)
     .action((slug: string, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        await reauthenticateLazily(session, ({ reelgate, headers }) =>
-          reelgate.organizations.remove(slug, { headers }),
-        );
+        await reauthenticate(session, ({ reelgate, headers }) => reelgate.organizations.remove(slug, { headers }));
         session.output.result({ slug, closed: true }, `Closed ${slug}. Undo it with "reelgate orgs restore ${slug}".`);
       }),
     );
@@ -87,7 +86,7 @@ function addClosingCommands(orgs: Command, run: RunCommand): void {
     .description('Restore a closed organization')
     .action((slug: string, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        const restored = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const restored = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.restore(slug, { headers }),
         );
         session.output.result(restored, `Restored ${restored.name}.`);
@@ -114,7 +113,7 @@ function addTransferCommand(orgs: Command, run: RunCommand): void {
     .action((slug: string, { include, credits }: TransferOptions, command: Command) =>
       run(command, async (session) => {
         const quota = await toQuota(session.reelgate, credits);
-        const moved = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const moved = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.transfer(slug, { include, quota }, { headers }),
         );
         const { keys, videos, files, webhooks } = moved;
@@ -173,7 +172,7 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
       run(command, async (session) => {
         if (role === undefined && spendLimit === undefined) throw new UsageError('Give --role or --spend-limit.');
         const change = { role, spendLimit: await toSpendLimit(session.reelgate, spendLimit) };
-        await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.updateMember(slug, userId, change, { headers }),
         );
         session.output.result({ user_id: userId, ...change }, `Changed member ${userId}.`);
@@ -187,7 +186,7 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
     .description('Remove a member; their keys and sign-ins in the organization end at once')
     .action((slug: string, userId: number, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.removeMember(slug, userId, { headers }),
         );
         session.output.result({ user_id: userId, removed: true }, `Removed member ${userId}.`);
@@ -206,7 +205,7 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
     .action((slug: string, { role, email, spendLimit }: InviteOptions, command: Command) =>
       run(command, async (session) => {
         const limit = (await toSpendLimit(session.reelgate, spendLimit)) ?? undefined;
-        const made = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const made = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.invite(slug, { role, email, spendLimit: limit }, { headers }),
         );
         session.output.info(`The link works once, until ${formatDateTime(made.expires_at)}.`);
@@ -220,7 +219,7 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
     .description('List the open invitations of an organization')
     .action((slug: string, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        const rows = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const rows = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.invitations(slug, { headers }),
         );
         const credits = await loadCreditFormat(session.reelgate);
@@ -243,7 +242,7 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
     .description('Revoke an invitation')
     .action((slug: string, id: number, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.withdraw(slug, id, { headers }),
         );
         session.output.result({ id, withdrawn: true }, `Withdrew invitation ${id}.`);
@@ -256,7 +255,7 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
     .description('Join an organization')
     .action((token: string, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        const joined = await reauthenticateLazily(session, ({ reelgate, headers }) =>
+        const joined = await reauthenticate(session, ({ reelgate, headers }) =>
           reelgate.organizations.accept(token.slice(token.indexOf('#') + 1), { headers }),
         );
         session.output.result(joined, `Joined ${joined.name}. Act for it with "--org ${joined.slug}".`);

@@ -7,7 +7,8 @@ import { parsePositiveInteger, parseRowId, repeatableOption } from '../argument-
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../errors.ts';
 import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../output.ts';
-import { type RunCommand, reauthenticateLazily } from '../run-command.ts';
+import { reauthenticate } from '../reauthenticate.ts';
+import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
   readonly event: readonly string[];
@@ -39,9 +40,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('List the webhooks')
     .action((_options: unknown, command: Command) =>
       run(command, async (context) => {
-        const rows = await reauthenticateLazily(context, ({ reelgate, headers }) =>
-          reelgate.webhooks.list({ headers }),
-        );
+        const rows = await reauthenticate(context, ({ reelgate, headers }) => reelgate.webhooks.list({ headers }));
         const none = 'No webhooks. Add one with "reelgate webhooks create URL".';
         context.output.list(rows, formatWebhooks(rows), none);
       }),
@@ -62,7 +61,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
           preset: preset as WebhookPreset | undefined,
           events: event as EventType[],
         };
-        const made = await reauthenticateLazily(context, ({ reelgate, headers }) =>
+        const made = await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.create(request, { headers }),
         );
         context.output.info(`Webhook ${made.id}. Store its signing secret now: it is not shown again.`);
@@ -75,7 +74,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('Remove a webhook and its deliveries')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        await reauthenticateLazily(context, ({ reelgate, headers }) => reelgate.webhooks.remove(id, { headers }));
+        await reauthenticate(context, ({ reelgate, headers }) => reelgate.webhooks.remove(id, { headers }));
         context.output.result({ id, removed: true }, `Removed webhook ${id}.`);
       }),
     );
@@ -87,7 +86,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .action((id: number, { off }: { off?: boolean }, command: Command) =>
       run(command, async (context) => {
         const enabled = off !== true;
-        await reauthenticateLazily(context, ({ reelgate, headers }) =>
+        await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.update(id, { enabled }, { headers }),
         );
         context.output.result({ id, enabled }, `Webhook ${id} is ${enabled ? 'enabled' : 'disabled'}.`);
@@ -99,7 +98,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('Make a new signing secret; the old one signs beside it for 24 hours')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        const secret = await reauthenticateLazily(context, ({ reelgate, headers }) =>
+        const secret = await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.rotateSecret(id, { headers }),
         );
         context.output.result({ id, secret }, secret);
@@ -114,7 +113,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .description('Deliver a test event')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        const delivery = await reauthenticateLazily(context, ({ reelgate, headers }) =>
+        const delivery = await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.test(id, { headers }),
         );
         context.output.result({ delivery }, `Delivery ${delivery}: see "reelgate webhooks deliveries ${id}".`);
@@ -129,7 +128,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .action((id: number, { failed, limit }: { failed?: boolean; limit: number }, command: Command) =>
       run(command, async (context) => {
         const page = { limit, status: failed === true ? ('failed' as const) : undefined };
-        const { deliveries } = await reauthenticateLazily(context, ({ reelgate, headers }) =>
+        const { deliveries } = await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.deliveries(id, page, { headers }),
         );
         context.output.list(deliveries, formatDeliveries(deliveries), 'No deliveries.');
@@ -142,9 +141,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .description('Deliver one event again, now')
     .action((id: number, delivery: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        await reauthenticateLazily(context, ({ reelgate, headers }) =>
-          reelgate.webhooks.retry(id, delivery, { headers }),
-        );
+        await reauthenticate(context, ({ reelgate, headers }) => reelgate.webhooks.retry(id, delivery, { headers }));
         context.output.result({ delivery }, `Delivery ${delivery} is due now.`);
       }),
     );
@@ -156,7 +153,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .action((id: number, { hours }: { hours: number }, command: Command) =>
       run(command, async (context) => {
         const since = toSeconds(Date.now()) - hours * 3_600;
-        const queued = await reauthenticateLazily(context, ({ reelgate, headers }) =>
+        const queued = await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.replay(id, { since }, { headers }),
         );
         context.output.result({ queued }, `${queued} events are being redelivered.`);
@@ -167,7 +164,7 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
     .description('Show the secret that signs deliveries to the callback_url of single requests')
     .action((_options: unknown, command: Command) =>
       run(command, async (context) => {
-        const secret = await reauthenticateLazily(context, ({ reelgate, headers }) =>
+        const secret = await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.callbackSecret({ headers }),
         );
         context.output.result({ secret }, secret);
