@@ -3,7 +3,7 @@ import * as endpoints from '../contract/batches.ts';
 import type * as purposes from '../contract/file-purposes.ts';
 import * as fileEndpoints from '../contract/files.ts';
 import { isOutage, ReelgateError, throwForStatus } from './errors.ts';
-import { sleep, type Transport } from './transport.ts';
+import { type CallOptions, sleep, type Transport } from './transport.ts';
 
 /** A batch; times in Unix seconds, amounts in quota. */
 export type BatchInfo = endpoints.Batch;
@@ -47,7 +47,19 @@ export interface BatchLinePage {
 }
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled']);
-const DEFAULT_WAIT_MS = 5_000;
+const DEFAULT_INTERVAL_MS = 5_000;
+
+/** Options of waiting for a batch. */
+export interface BatchWaitOptions {
+  /** Stops waiting; the batch continues. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds between two polls; default 5 seconds. */
+  readonly intervalMs?: number;
+  /** Called with the batch's state after each poll. */
+  readonly onProgress?: (batch: BatchInfo) => void;
+  /** Called when a poll fails; waiting continues because the batch does. */
+  readonly onPollError?: (error: ReelgateError) => void;
+}
 
 /** Which page of the batches. */
 export interface BatchListOptions {
@@ -92,27 +104,10 @@ export class Batches {
    *
    * @throws ReelgateError `batch_not_found`
    */
-  async wait(
-    id: string,
-    {
-      everyMs = DEFAULT_WAIT_MS,
-      onProgress,
-      onPollError,
-      signal,
-    }: {
-      /** Time between two reads. */
-      readonly everyMs?: number;
-      /** Called with every state that was read. */
-      readonly onProgress?: (batch: BatchInfo) => void;
-      /** Called when a read fails; waiting continues because the batch does. */
-      readonly onPollError?: (error: ReelgateError) => void;
-      /** Ends the wait; the batch continues. */
-      readonly signal?: AbortSignal;
-    } = {},
-  ): Promise<BatchInfo> {
+  async wait(id: string, options: BatchWaitOptions = {}): Promise<BatchInfo> {
+    const { intervalMs = DEFAULT_INTERVAL_MS, onProgress, onPollError, signal } = options;
     let wasRead = false;
     for (;;) {
-      signal?.throwIfAborted();
       const read = this.#transport.call(endpoints.getBatch, { params: { batch_id: id } }, { signal });
       const batch = await read.catch((error: unknown) => {
         if (wasRead && error instanceof ReelgateError && isOutage(error)) return error;
@@ -124,7 +119,7 @@ export class Batches {
         onProgress?.(batch);
         if (ENDED.has(batch.status)) return batch;
       }
-      await sleep(everyMs, signal);
+      await sleep(intervalMs, signal);
     }
   }
 
@@ -160,10 +155,8 @@ export class Batches {
   }
 
   /** Results of a batch as CSV, as its owner; the response is still to be read. @throws ReelgateError `batch_not_found` */
-  async results(id: string, signal?: AbortSignal): Promise<Response> {
-    return throwForStatus(
-      await this.#transport.send(endpoints.exportOwnBatch, { params: { batch_id: id } }, { signal }),
-    );
+  async results(id: string, options: CallOptions = {}): Promise<Response> {
+    return throwForStatus(await this.#transport.send(endpoints.exportOwnBatch, { params: { batch_id: id } }, options));
   }
 }
 
@@ -218,7 +211,7 @@ export class Files {
   /** Uploads a file. @throws ReelgateError `invalid_request`, `storage_full`, `files_full`, `files_disabled` */
   create(
     { content, filename = 'file', purpose, expiresAfterSeconds }: NewFile,
-    signal?: AbortSignal,
+    options: CallOptions = {},
   ): Promise<FileInfo> {
     const form = new FormData();
     form.set('purpose', purpose);
@@ -227,7 +220,7 @@ export class Files {
       form.set('expires_after[seconds]', String(expiresAfterSeconds));
     }
     form.set('file', content, filename);
-    return this.#transport.call(fileEndpoints.uploadFile, { body: { purpose } }, { form, signal });
+    return this.#transport.call(fileEndpoints.uploadFile, { body: { purpose } }, { ...options, form });
   }
 
   /** One page of the account's files. @throws ReelgateError `invalid_api_key` */
@@ -241,9 +234,9 @@ export class Files {
   }
 
   /** The content of a file as a response that is still to be read. @throws ReelgateError `file_not_found` */
-  async content(id: string, signal?: AbortSignal): Promise<Response> {
+  async content(id: string, options: CallOptions = {}): Promise<Response> {
     return throwForStatus(
-      await this.#transport.send(fileEndpoints.getFileContent, { params: { file_id: id } }, { signal }),
+      await this.#transport.send(fileEndpoints.getFileContent, { params: { file_id: id } }, options),
     );
   }
 

@@ -19,7 +19,7 @@ export type CredentialPurpose = 'model' | 'account' | 'none';
 
 /** Options of the client. */
 export interface TransportOptions {
-  /** URL of the service, such as `http://127.0.0.1:3000`. Defaults to the page's origin in a browser. */
+  /** URL of the service, such as `http://127.0.0.1:3000`; empty in a browser: the origin of the page. */
   readonly baseUrl: string;
   /** Called before every request, so that refreshed tokens are used immediately. */
   readonly credentials?: (purpose: CredentialPurpose) => Credentials | Promise<Credentials>;
@@ -28,8 +28,6 @@ export interface TransportOptions {
    * again.
    */
   readonly refresh?: () => Promise<boolean>;
-  /** Name of the header with the user id, if the service has renamed it; `Credentials.userHeader` takes precedence. */
-  readonly userHeader?: string;
   /**
    * Slug of the organization to act for: its videos, keys, wallet and so on, instead of the account's own. API keys and
    * device sign-ins belong to one context whatever is given here.
@@ -61,7 +59,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Headers to send in addition to the client's own. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent instead of a JSON body. */
+  /** @internal Sent instead of a JSON body. */
   readonly form?: FormData;
 }
 
@@ -183,7 +181,7 @@ export class Transport {
   ): Promise<Response> {
     const { fetch = globalThis.fetch, baseUrl, organization, language } = this.#options;
     const purpose = credentialPurposeOf(endpoint);
-    const userHeader = credentials.userHeader ?? this.#options.userHeader ?? 'Service-Api-User';
+    const userHeader = credentials.userHeader ?? 'Service-Api-User';
     const bearer = { model: credentials.apiKey, account: credentials.accessToken, none: undefined }[purpose];
     const hasBody = input.body !== undefined && options.form === undefined;
     const headers: Record<string, string> = { accept: 'application/json' };

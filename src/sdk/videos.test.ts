@@ -62,7 +62,7 @@ it('a wait for a batch outlasts a failing service and its proxies too, once it h
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { batches } = new Reelgate({ baseUrl, credentials: { apiKey: 'sk-test' } });
     const codes: string[] = [];
-    const wait = () => batches.wait('batch_1', { everyMs: 1, onPollError: ({ code }) => codes.push(code) });
+    const wait = () => batches.wait('batch_1', { intervalMs: 1, onPollError: ({ code }) => codes.push(code) });
     assert.equal((await wait()).status, 'completed');
     assert.deepEqual(codes, ['internal_error', 'http_522']);
     left = answers.slice(1);

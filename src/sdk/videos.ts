@@ -10,7 +10,7 @@ import { listVideoModels } from '../contract/video.ts';
 import * as shareEndpoints from '../contract/video-shares.ts';
 import { isOutage, ReelgateError, throwForStatus } from './errors.ts';
 import type { ReceiptInfo } from './requests.ts';
-import { fetchAllPages, sleep, type Transport } from './transport.ts';
+import { type CallOptions, fetchAllPages, sleep, type Transport } from './transport.ts';
 
 /** An OpenAI-style video object; its keys vary by vendor. */
 export interface Video {
@@ -159,12 +159,8 @@ export class Videos {
   }
 
   /** State of a video. @throws ReelgateError `task_not_exist` */
-  async get(id: string, signal?: AbortSignal): Promise<Video> {
-    return (await this.#transport.call(
-      endpoints.getVideo,
-      { params: { task_id: id }, query: {} },
-      { signal },
-    )) as Video;
+  async get(id: string, options: CallOptions = {}): Promise<Video> {
+    return (await this.#transport.call(endpoints.getVideo, { params: { task_id: id }, query: {} }, options)) as Video;
   }
 
   /** One page of the key's videos. @throws ReelgateError `invalid_api_key` */
@@ -294,7 +290,7 @@ export class Videos {
 
   /** Returns the video, or the error of this poll if a later poll may succeed. @throws any other error */
   #poll(id: string, { signal }: WaitOptions): Promise<Video | ReelgateError> {
-    return this.get(id, signal).catch((error: unknown) => {
+    return this.get(id, { signal }).catch((error: unknown) => {
       if (error instanceof ReelgateError && isOutage(error)) return error;
       throw error;
     });

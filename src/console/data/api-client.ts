@@ -18,18 +18,15 @@ const fetchOrTake: typeof fetch = (target, init) => {
   globalThis.firstResponses?.delete(target as string);
   return begun;
 };
-const createTransport = (): Transport =>
-  new Transport({
-    // Read for every request, since it ends with the session.
-    get organization() {
-      return readOrganization() ?? '';
-    },
-    baseUrl: '',
-    userHeader,
-    credentials: () => ({ userId: readUserId() }),
-    fetch: fetchOrTake,
-  });
-let transport = createTransport();
+const transport = new Transport({
+  // Read for every request, since it ends with the session.
+  get organization() {
+    return readOrganization() ?? '';
+  },
+  baseUrl: '',
+  credentials: () => ({ userId: readUserId(), userHeader }),
+  fetch: fetchOrTake,
+});
 
 const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => ({
   'accept-language': LOCALES[currentLanguage()],
@@ -62,10 +59,7 @@ export const sendRequest: Transport['send'] = (endpoint, input, options) =>
 /** Fetches the server's current public settings. */
 export async function fetchStatus(): Promise<PublicStatus> {
   const { data } = await callApi(getStatus, {});
-  if (data.api_user_header !== userHeader) {
-    userHeader = data.api_user_header;
-    transport = createTransport();
-  }
+  userHeader = data.api_user_header;
   return data;
 }
 
