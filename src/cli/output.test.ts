@@ -90,7 +90,12 @@ describe('render output text', () => {
   });
 });
 
-test('texts for people are translated, and so are the values in them', () => {
+test('texts for people are translated, and so are texts and units in them', () => {
+  assert.equal(translateOutput("The vendor's message: Task failed."), '供应商的消息：Task failed.');
+  assert.equal(
+    translateOutput('The connection to the service was lost. Trying again …'),
+    '与服务的连接已中断。 正在重试…',
+  );
   assert.equal(translateOutput('It cost 0.28 credits; you waited 45 seconds.'), '费用 0.28 积分，等待 45 秒。');
   assert.equal(
     translateOutput('The task continues. Wait for it with "reelgate video wait task_1".'),

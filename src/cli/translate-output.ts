@@ -3,8 +3,8 @@ import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
 import type { FailureCause } from '../contract/task-states.ts';
 
 /**
- * Chinese texts of what commands print, by the English ones; `#` stands for a value. Results in a pipe stay English,
- * since scripts read them.
+ * Chinese texts of what commands print, by the English ones; `#` stands for a value, `##` for another of these texts.
+ * Results in a pipe stay English, since scripts read them.
  */
 export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string])[] = [
   // Sign-in
@@ -18,12 +18,12 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['A browser opens; if it does not, use the link.', '浏览器即将打开；如未打开，请使用上面的链接。'],
   ['Waiting for you to confirm …', '正在等待确认…'],
   ['Cancelled. The code above is no longer valid.', '已取消，上面的验证码不再有效。'],
-  ['# Trying again in # …', '# 将在 # 后重试…'],
-  ['# Trying again …', '# 正在重试…'],
+  ['## Trying again in # …', '## 将在 # 后重试…'],
+  ['## Trying again …', '## 正在重试…'],
   ['Signed in to # as #.', '已登录 #，账号 #。'],
   ['Signed out of #.', '已退出 #。'],
   ['You were not signed in to #.', '您未登录 #。'],
-  ['You are not signed in to #. #', '您未登录 #。#'],
+  ['You are not signed in to #. ##', '您未登录 #。##'],
   ['You are not signed in to #.', '您未登录 #。'],
   [
     'REELGATE_API_KEY works for videos and models, not for the account.',
@@ -34,8 +34,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     '您未以 # 的身份登录。请执行“#”，并在确认时选择它。',
   ],
   [
-    '# You are still signed in. Try again, or only delete the tokens here with --local.',
-    '# 您仍处于登录状态。请重试，或用 --local 只删除本机的令牌。',
+    '## You are still signed in. Try again, or only delete the tokens here with --local.',
+    '## 您仍处于登录状态。请重试，或用 --local 只删除本机的令牌。',
   ],
   ['The sign-in was denied in the browser.', '登录在浏览器中被拒绝。'],
   ['The code has expired.', '验证码已过期。'],
@@ -91,8 +91,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['A file needs a model: choose one with --model.', '文件需要指定模型：请用 --model 选择。'],
   ['It cost #; you waited #.', '费用 #，等待 #。'],
   ['Videos of this model usually take #; nine of ten take at most #.', '此模型通常需要 #，九成不超过 #。'],
-  ['# The task continues; polling again …', '# 任务仍在继续，正在重新查询…'],
-  ['# The batch continues; polling again …', '# 批量任务仍在继续，正在重新查询…'],
+  ['## The task continues; polling again …', '## 任务仍在继续，正在重新查询…'],
+  ['## The batch continues; polling again …', '## 批量任务仍在继续，正在重新查询…'],
   ['Batch #', '批量任务 #'],
   ['The task continues. Wait for it with "#".', '任务仍在继续，可用“#”等待。'],
   ['Done. Download it with "#".', '完成，可用“#”下载。'],
@@ -169,12 +169,12 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['The plan # is active until #.', '套餐 # 有效期至 #。'],
   ['No calls yet.', '还没有调用。'],
   ['No mailbox yet. Apply for one with "#".', '还没有邮箱，可用“#”申请。'],
-  ['No application password yet. #', '还没有应用专用密码。#'],
+  ['No application password yet. ##', '还没有应用专用密码。##'],
   ['Make a new one with "#".', '可用“#”创建。'],
   ['You have this mailbox already.', '您已有此邮箱。'],
   ['Your mailbox is ready.', '邮箱已就绪。'],
   ['For mail programs make an application password: "#".', '邮件程序请使用应用专用密码：“#”。'],
-  ['The mail server does not accept this password. #', '邮件服务器不接受此密码。#'],
+  ['The mail server does not accept this password. ##', '邮件服务器不接受此密码。##'],
   ['Waiting for notifications. Ctrl-C ends it.', '正在等待通知，Ctrl-C 结束。'],
   ['# unread.', '# 条未读。'],
   ['No notifications.', '没有通知。'],
@@ -273,12 +273,14 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     '已发送 REELGATE_API_KEY。请在控制台创建 API 密钥，或取消设置后登录。',
   ],
   ['Request: #', '请求编号：#'],
+];
 
-  // Values
-  ['# credits', '# 积分'],
-  ['# seconds', '# 秒'],
-  ['# minutes', '# 分钟'],
-  ['# hours', '# 小时'],
+/** Units of values. */
+const UNITS: readonly (readonly [english: RegExp, chinese: string])[] = [
+  [/ credits$/, ' 积分'],
+  [/^(\d+) seconds?$/, '$1 秒'],
+  [/^(\d+) minutes$/, '$1 分钟'],
+  [/^(\d+) hours$/, '$1 小时'],
 ];
 
 const FAILURES = (Object.keys(FAILURES_EN) as FailureCause[]).flatMap((cause) => {
@@ -288,19 +290,26 @@ const FAILURES = (Object.keys(FAILURES_EN) as FailureCause[]).flatMap((cause) =>
 
 const RULES = [...OUTPUT_ZH_CN, ...FAILURES].map(([english, chinese]) => {
   const pattern = english
-    .split('#')
+    .split(/##?/)
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('(.+?)');
   return [new RegExp(`^${pattern}$`), chinese] as const;
 });
 
-/** Translates a text that a command prints to a person, and the values in it; unknown texts stay unchanged. */
+/** Translates a text that a command prints to a person; unknown texts stay unchanged. */
 export const translateOutput = (text: string): string => text.split('\n').map(translateLine).join('\n');
 
 function translateLine(text: string): string {
   for (const [pattern, chinese] of RULES) {
     const values = pattern.exec(text)?.slice(1);
-    if (values !== undefined) return chinese.replace(/#/g, () => translateLine(values.shift() ?? ''));
+    if (values !== undefined)
+      return chinese.replace(/##?/g, (mark) => {
+        const value = values.shift() ?? '';
+        return mark === '#' ? translateUnit(value) : translateLine(value);
+      });
   }
   return text;
 }
+
+const translateUnit = (value: string): string =>
+  UNITS.reduce((known, [english, chinese]) => known.replace(english, chinese), value);
