@@ -8,6 +8,17 @@ import { generate } from 'selfsigned';
 import { Reelgate } from '../sdk/index.ts';
 import { toErrorReport } from './error-report.ts';
 
+test('a URL that leads elsewhere is no failure of the command', async (context) => {
+  const server = createServer((_, response) => response.writeHead(404).end('not found'));
+  context.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/console`;
+  const error: unknown = await new Reelgate({ baseUrl }).plans.list().catch((thrown: unknown) => thrown);
+  const { exitCode, advice = '' } = toErrorReport(error);
+  assert.equal(exitCode, 7);
+  assert.match(advice, /--url/);
+});
+
 test('advice for a failed connection names its cause', async (context) => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'gate.example' }]);
   const ports = [];

@@ -22,11 +22,16 @@ interface ErrorPresentation {
 }
 
 const SIGN_IN: ErrorPresentation = { exitCode: EXIT.signIn };
+const NO_SERVICE: ErrorPresentation = {
+  exitCode: EXIT.network,
+  advice: 'Set the URL of the service with --url or REELGATE_URL.',
+};
 
-/** Keyed by error code, or else by `http_STATUS`. */
+/** Keyed by error code, or else by `status_STATUS`. */
 const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
   network: { exitCode: EXIT.network, advice: 'Is it running? Set the URL with --url or REELGATE_URL.' },
-  not_json: { exitCode: EXIT.network, advice: 'Set the URL of the service with --url or REELGATE_URL.' },
+  not_json: NO_SERVICE,
+  http_404: NO_SERVICE,
   timeout: { exitCode: EXIT.timeout },
   task_failed: { exitCode: EXIT.taskFailed },
   task_not_exist: {
@@ -40,7 +45,7 @@ const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
   },
   invalid_api_key: SIGN_IN,
   unauthorized: SIGN_IN,
-  http_401: SIGN_IN,
+  status_401: SIGN_IN,
   wrong_password: SIGN_IN,
   model_not_found: { advice: 'List the models with "reelgate models".' },
   access_denied: { exitCode: EXIT.signIn },
@@ -50,7 +55,7 @@ const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
     exitCode: EXIT.signIn,
     advice: 'The service does not accept this command line as a client; its administrator can allow it.',
   },
-  http_429: { advice: 'Try again a little later.' },
+  status_429: { advice: 'Try again a little later.' },
 };
 
 /** Advice for a connection that failed, by the code of its cause; any other: the service does not run. */
@@ -109,7 +114,7 @@ export function toErrorReport(error: unknown, proof: CredentialSource = 'sign-in
 
 function reportServiceError(error: ReelgateError, source: CredentialSource): ErrorReport {
   const { code, status, requestId, taskId } = error;
-  const presentation = ERROR_PRESENTATIONS[code] ?? ERROR_PRESENTATIONS[`http_${status}`] ?? {};
+  const presentation = ERROR_PRESENTATIONS[code] ?? ERROR_PRESENTATIONS[`status_${status}`] ?? {};
   const continues = taskId !== undefined && code !== 'task_failed';
   const isRejected = presentation === SIGN_IN && code !== 'wrong_password';
   // The service's message mentions an API key, which a signed-in user does not have. Without a request id the service
