@@ -36,6 +36,7 @@ export const runCommand: RunCommand = async (command, work) => {
 export const runOnServer: RunCommand = async (command, work) => {
   await runCommand(command, async (context) => {
     const { interruptSignal: signal } = context;
+    signal.throwIfAborted();
     const interrupted = Promise.withResolvers<never>();
     signal.addEventListener('abort', () => interrupted.reject(signal.reason), { once: true });
     await Promise.race([work(context), interrupted.promise]);

@@ -25,12 +25,14 @@ const endAnswer = (response: ServerResponse): void => {
   response.end(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices })}\n\ndata: [DONE]\n\n`);
 };
 
-/** Announces the listener of Ctrl-C: from then on Ctrl-C is no longer the end of any process. */
-const ANNOUNCE_LISTENER = {
+/** Runs code when a command begins to listen to Ctrl-C, which from then on is no longer the end of any process. */
+const whenListening = (code: string) => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
-    `process.on('newListener',(name)=>name==='SIGINT'&&console.error('listening'))`,
+    `process.on('newListener',(name)=>name==='SIGINT'&&${code})`,
   )}`,
-};
+});
+const ANNOUNCE_LISTENER = whenListening(`console.error('listening')`);
+const INTERRUPT_EARLY = whenListening(`queueMicrotask(()=>process.emit('SIGINT'))`);
 
 /** A command on a pseudo-terminal. */
 class TerminalProcess {
@@ -285,6 +287,15 @@ describe('a command that is interrupted, or whose reader leaves', () => {
         assert.equal(await keys.exited, code, keys.text);
       }
     });
+  });
+
+  it('a command on the server ends at Ctrl-C before it asks anything', { timeout: 20_000 }, async () => {
+    const database = join(machine.folder, 'reelgate.db');
+    writeFileSync(database, '');
+    const server = { DATABASE_URL: `sqlite:${database}`, MASTER_KEY: Buffer.alloc(32).toString('base64') };
+    const env = { ...machine.env, ...server, ...INTERRUPT_EARLY };
+    const backup = new TerminalProcess(env, ['admin', 'backup', 'all.backup']);
+    assert.equal(await backup.exited, 130, backup.text);
   });
 
   it('a conversation cancels the answer at Ctrl-C', async () => {
