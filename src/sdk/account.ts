@@ -103,7 +103,7 @@ export class Account {
   /**
    * Resends the confirmation link; needs a session or a user access token.
    *
-   * @throws ReelgateError `mail_off`
+   * @throws ReelgateError `refused` (mail_off)
    */
   async resendEmailConfirmation(): Promise<void> {
     await this.#transport.call(endpoints.resendConfirmation, {});
@@ -113,7 +113,7 @@ export class Account {
    * Sends a password reset link to a confirmed e-mail address. Needs no credentials, and also succeeds for unknown
    * addresses.
    *
-   * @throws ReelgateError `mail_off`, `rate_limit_exceeded`
+   * @throws ReelgateError `refused` (mail_off), `rate_limit_exceeded`
    */
   async requestPasswordReset(email: string): Promise<void> {
     await this.#transport.call(requestPasswordReset, { body: { email } });
@@ -139,22 +139,26 @@ export class Account {
     return fetchAllPages((query) => this.#transport.call(listDevices, { query }));
   }
 
-  /** Renames a device; needs a session or a user access token. @throws ReelgateError `not_exist` */
+  /** Renames a device; needs a session or a user access token. @throws ReelgateError `refused` (not_exist) */
   async renameDevice(id: number, name: string): Promise<void> {
     await this.#transport.call(renameDevice, { params: { id: String(id) }, body: { name } });
   }
 
-  /** Ends a device's sign-in and revokes its tokens immediately. @throws ReelgateError `not_exist` */
+  /** Ends a device's sign-in and revokes its tokens immediately. @throws ReelgateError `refused` (not_exist) */
   async endDevice(id: number): Promise<void> {
     await this.#transport.call(endDevice, { params: { id: String(id) } });
   }
 
-  /** Identities that sign in to the account; needs a session or a user access token. @throws ReelgateError `forbidden` */
+  /**
+   * Identities that sign in to the account; needs a session or a user access token.
+   *
+   * @throws ReelgateError `forbidden`
+   */
   async identities(): Promise<IdentityInfo[]> {
     return (await this.#transport.call(listIdentities, {})).data;
   }
 
-  /** Unlinks an identity. @throws ReelgateError `last_way_in`, `not_exist` */
+  /** Unlinks an identity. @throws ReelgateError `last_way_in`, `refused` (not_exist) */
   async removeIdentity(id: number): Promise<void> {
     await this.#transport.call(deleteIdentity, { params: { id: String(id) } });
   }
@@ -169,7 +173,7 @@ export class Account {
     return this.#transport.call(listOwnVideos, { query });
   }
 
-  /** One video of the account with its prompt, cost and parameters. @throws ReelgateError `task_not_exist` */
+  /** One video of the account with its prompt, cost and parameters. @throws ReelgateError `refused` (task_not_exist) */
   async video(id: string): Promise<OwnVideoDetail> {
     return (await this.#transport.call(getOwnVideo, { params: { task_id: id } })).data;
   }
@@ -193,7 +197,7 @@ export class Account {
     return fetchAllPages((query) => this.#transport.call(tokenEndpoints.listTokens, { query }, options));
   }
 
-  /** One API token, without its key. @throws ReelgateError `not_exist` if the account has no such token */
+  /** One API token, without its key. @throws ReelgateError `refused` (not_exist) if the account has no such token */
   async token(id: number, options: CallOptions = {}): Promise<ApiToken> {
     return (await this.#transport.call(tokenEndpoints.getToken, { params: { id: String(id) } }, options)).data;
   }
@@ -203,7 +207,11 @@ export class Account {
     return (await this.#transport.call(tokenEndpoints.createToken, { body: token }, options)).data;
   }
 
-  /** Changes an API token; only the given fields change. @throws ReelgateError `not_exist`, `invalid_request` */
+  /**
+   * Changes an API token; only the given fields change.
+   *
+   * @throws ReelgateError `refused` (not_exist), `invalid_request`
+   */
   async updateToken(id: number, changes: UpdateTokenRequest, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenEndpoints.updateToken, { params: { id: String(id) }, body: changes }, options);
   }
@@ -212,19 +220,19 @@ export class Account {
    * Gives an API key a new secret, which is returned only here; id, limits and usage stay.
    *
    * @param overlapSeconds how long the old secret still works, at most seven days; default: a day
-   * @throws ReelgateError `not_exist`
+   * @throws ReelgateError `refused` (not_exist)
    */
   async rotateToken(id: number, overlapSeconds?: number, options: CallOptions = {}): Promise<RotatedToken> {
     const body = overlapSeconds === undefined ? {} : { overlap_seconds: overlapSeconds };
     return (await this.#transport.call(tokenEndpoints.rotateToken, { params: { id: String(id) }, body }, options)).data;
   }
 
-  /** Ends the old secrets of a rotated API key now. @throws ReelgateError `not_exist` if none still works */
+  /** Ends the old secrets of a rotated API key now. @throws ReelgateError `refused` (not_exist) if none still works */
   async endTokenRotation(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenEndpoints.endTokenRotation, { params: { id: String(id) } }, options);
   }
 
-  /** Revokes an API key; the service rejects it immediately. @throws ReelgateError `not_exist` */
+  /** Revokes an API key; the service rejects it immediately. @throws ReelgateError `refused` (not_exist) */
   async revokeToken(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(tokenEndpoints.revokeToken, { params: { id: String(id) } }, options);
   }

@@ -85,7 +85,7 @@ export class Reconciliations {
    * Reads a channel's account immediately.
    *
    * @returns null if the vendor has no endpoint for that
-   * @throws ReelgateError `upstream_unavailable` if the account could not be read
+   * @throws ReelgateError `refused` (upstream_unavailable) if the account could not be read
    */
   async read(channelId: number): Promise<ReconciliationInfo | null> {
     const params = { id: String(channelId) };
@@ -124,7 +124,7 @@ export class Channels {
   /**
    * Checks with the upstream whether a credential works and which of its models the channel does not serve yet.
    *
-   * @throws ReelgateError `not_exist`
+   * @throws ReelgateError `refused` (not_exist)
    */
   async test(channelId: number, credentialId?: number): Promise<ChannelTestResult> {
     const query = { credential_id: credentialId?.toString() };
@@ -136,7 +136,7 @@ export class Channels {
    * Enables models on a channel. Models missing from the catalogue are added at the price the test suggested; existing
    * prices are kept.
    *
-   * @throws ReelgateError `not_exist`
+   * @throws ReelgateError `refused` (not_exist)
    */
   async addModels(channelId: number, ids: readonly string[]): Promise<AddedModels> {
     const params = { id: String(channelId) };

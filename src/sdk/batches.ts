@@ -138,23 +138,35 @@ export class Batches {
     return this.#transport.call(endpoints.resumeBatch, { params: { batch_id: id }, body: {} });
   }
 
-  /** Repeats the failed lines of an ended batch as a new one. @throws ReelgateError `batch_not_ended`, `batch_without_failures` */
+  /**
+   * Repeats the failed lines of an ended batch as a new one.
+   *
+   * @throws ReelgateError `batch_not_ended`, `batch_without_failures`
+   */
   retry(id: string): Promise<BatchInfo> {
     return this.#transport.call(endpoints.retryBatch, { params: { batch_id: id }, body: {} });
   }
 
-  /** Checks and prices a sheet of videos; `start: true` starts it if every row is valid. @throws ReelgateError `invalid_request` */
+  /**
+   * Checks and prices a sheet of videos; `start: true` starts it if every row is valid.
+   *
+   * @throws ReelgateError `invalid_request`
+   */
   async checkSheet(sheet: NewSheet): Promise<SheetInfo> {
     return (await this.#transport.call(endpoints.createSheetBatch, { body: sheet })).data;
   }
 
-  /** Lines of a batch in order, as its owner. @throws ReelgateError `batch_not_found` */
+  /** Lines of a batch in order, as its owner. @throws ReelgateError `refused` (batch_not_found) */
   async lines(id: string, after?: string): Promise<BatchLinePage> {
     const input = { params: { batch_id: id }, query: { after } };
     return (await this.#transport.call(endpoints.listOwnBatchLines, input)).data;
   }
 
-  /** Results of a batch as CSV, as its owner; the response is still to be read. @throws ReelgateError `batch_not_found` */
+  /**
+   * Results of a batch as CSV, as its owner; the response is still to be read.
+   *
+   * @throws ReelgateError `refused` (batch_not_found)
+   */
   async results(id: string, options: CallOptions = {}): Promise<Response> {
     return throwForStatus(await this.#transport.send(endpoints.exportOwnBatch, { params: { batch_id: id } }, options));
   }

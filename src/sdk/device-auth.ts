@@ -57,7 +57,7 @@ export class DeviceAuth {
   /**
    * Requests a code.
    *
-   * @throws ReelgateError `invalid_client` if the service does not know the OAuth client
+   * @throws ReelgateError `refused` (invalid_client) if the service does not know the OAuth client
    */
   async start(device: DeviceDescription = {}, options: Pick<CallOptions, 'signal'> = {}): Promise<DeviceCode> {
     const body = {

@@ -8,7 +8,9 @@ export type ServiceErrorCode = ErrorCode;
  * - `network`: no response; `timeout`: the waiting time elapsed; `not_json`: the response is not from this service
  * - `task_failed`: the video failed; the message contains the reason
  * - `broken_off`: a model's answer ended too early; `not_a_stream`: the response to a stream request is not a stream
- * - `refused`, `unknown`: the response had no code
+ * - `refused`: a method of the account was refused for a reason that only the message states. The names in parentheses
+ *   behind it are those of docs/errors.md
+ * - `unknown`: the response had no code
  */
 export type ClientErrorCode =
   | 'network'
@@ -104,12 +106,24 @@ export function parseErrorResponse(status: number, headers: Headers, body: unkno
   return status < 400 && fields.success !== false ? undefined : toResponseError(status, headers, fields);
 }
 
-/** @internal Returns a response that is still to be read. @throws ReelgateError if its status is not one of a success */
+/**
+ * @internal Returns a response that is still to be read.
+ *
+ * @throws ReelgateError if its status is not one of a success
+ */
 export async function throwForStatus(response: Response): Promise<Response> {
   if (response.ok) return response;
   const body: unknown = await response.json().catch(() => undefined);
   throw toResponseError(response.status, response.headers, typeof body === 'object' && body !== null ? body : {});
 }
+
+/** Codes of the errors that methods of the account report without one, by their status. */
+const CODES_BY_STATUS: Readonly<Record<number, ErrorCode>> = {
+  400: 'invalid_request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  429: 'rate_limit_exceeded',
+};
 
 function toResponseError(status: number, headers: Headers, fields: ErrorBody): ReelgateError {
   const nested = typeof fields.error === 'object' && fields.error !== null ? (fields.error as ErrorBody) : {};
@@ -122,8 +136,14 @@ function toResponseError(status: number, headers: Headers, fields: ErrorBody): R
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN);
   return new ReelgateError(typeof message === 'string' ? message : `The service answered with status ${status}.`, {
     status,
-    code: typeof code === 'string' ? code : status >= 400 ? `http_${status}` : 'refused',
+    code: typeof code === 'string' ? code : codeOfStatus(status, fields.success === false),
     retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
     requestId: headers.get('x-request-id') ?? undefined,
   });
+}
+
+/** @param isEnvelope whether the service itself responded, and no proxy */
+function codeOfStatus(status: number, isEnvelope: boolean): ReelgateErrorCode {
+  if (status < 400) return 'refused';
+  return (isEnvelope ? CODES_BY_STATUS[status] : undefined) ?? `http_${status}`;
 }

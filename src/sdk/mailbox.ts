@@ -29,7 +29,7 @@ export class Mailbox {
   /**
    * E-mail address and password; `has_mailbox` is false without a mailbox.
    *
-   * @throws ReelgateError `mailbox_off`, `mailbox_unreachable`
+   * @throws ReelgateError `refused` (mailbox_off, mailbox_unreachable)
    */
   async get(): Promise<MailboxInfo> {
     return (await this.#transport.call(getMailbox, {})).data;
@@ -39,7 +39,7 @@ export class Mailbox {
    * Applies for a mailbox. If one exists already, returns only its e-mail address.
    *
    * @param localPart part before the @; derived from the user name if omitted
-   * @throws ReelgateError `mailbox_taken`, `mailbox_off`, `mailbox_unreachable`
+   * @throws ReelgateError `refused` (mailbox_taken, mailbox_off, mailbox_unreachable)
    */
   async apply(localPart?: string): Promise<AppliedMailbox> {
     const body = localPart === undefined ? {} : { local_part: localPart };
@@ -49,7 +49,7 @@ export class Mailbox {
   /**
    * Application password for mail programs, verified with the mail server (up to three seconds).
    *
-   * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
+   * @throws ReelgateError `refused` (mailbox_missing, mailbox_unreachable)
    */
   async appPassword(): Promise<AppPasswordInfo> {
     return (await this.#transport.call(getAppPassword, {})).data;
@@ -59,7 +59,7 @@ export class Mailbox {
    * Replaces the application password. Needs a session or a user access token, because a device sign-in may only read
    * it.
    *
-   * @throws ReelgateError `mailbox_missing`, `mailbox_unreachable`
+   * @throws ReelgateError `refused` (mailbox_missing, mailbox_unreachable)
    */
   async regenerateAppPassword(options: CallOptions = {}): Promise<AppPasswordInfo> {
     return (await this.#transport.call(regenerateAppPassword, {}, options)).data;

@@ -88,7 +88,7 @@ export class Notifications {
     return (await this.#transport.call(endpoints.countPending, {})).data;
   }
 
-  /** Marks one notification as read. @throws ReelgateError `notification_invalid` */
+  /** Marks one notification as read. @throws ReelgateError `refused` (notification_invalid) */
   async markRead(id: number): Promise<void> {
     await this.#transport.call(endpoints.markRead, { params: { id: String(id) } });
   }
@@ -106,7 +106,7 @@ export class Notifications {
   /**
    * Switches topics on or off, in the console (`topics`) and by e-mail; other topics keep their setting.
    *
-   * @throws ReelgateError `topic_locked`, `invalid_request`
+   * @throws ReelgateError `refused` (topic_locked), `invalid_request`
    */
   async setPreferences(
     topics: Readonly<Record<string, boolean>>,

@@ -76,17 +76,21 @@ export class Organizations {
     return fetchAllPages((query) => this.#transport.call(endpoints.listOrganizations, { query }, options));
   }
 
-  /** Creates an organization, of which the account becomes the owner. @throws ReelgateError `already_exists` */
+  /**
+   * Creates an organization, of which the account becomes the owner.
+   *
+   * @throws ReelgateError `refused` (already_exists)
+   */
   async create(slug: string, name: string, options: CallOptions = {}): Promise<Organization> {
     return (await this.#transport.call(endpoints.createOrganization, { body: { slug, name } }, options)).data;
   }
 
-  /** One organization. @throws ReelgateError `not_exist`, also for an organization of others */
+  /** One organization. @throws ReelgateError `organization_not_found`, also for an organization of others */
   async get(slug: string, options: CallOptions = {}): Promise<Organization> {
     return (await this.#transport.call(endpoints.getOrganization, { params: { slug } }, options)).data;
   }
 
-  /** Changes an organization. @throws ReelgateError `not_exist`, `forbidden` */
+  /** Changes an organization. @throws ReelgateError `organization_not_found`, `forbidden` */
   async update(slug: string, change: OrganizationChange, options: CallOptions = {}): Promise<Organization> {
     const body = { name: change.name, prompts_visible_to_admins: change.promptsVisibleToAdmins };
     return (await this.#transport.call(endpoints.updateOrganization, { params: { slug }, body }, options)).data;
@@ -95,13 +99,13 @@ export class Organizations {
   /**
    * Closes an organization: its keys and sign-ins are refused, and it is deleted after 30 days unless it is restored.
    *
-   * @throws ReelgateError `not_exist`, `forbidden`
+   * @throws ReelgateError `organization_not_found`, `forbidden`
    */
   async remove(slug: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.deleteOrganization, { params: { slug } }, options);
   }
 
-  /** Restores a closed organization. @throws ReelgateError `not_exist`, `forbidden` */
+  /** Restores a closed organization. @throws ReelgateError `organization_not_found`, `forbidden` */
   async restore(slug: string, options: CallOptions = {}): Promise<Organization> {
     return (await this.#transport.call(endpoints.restoreOrganization, { params: { slug }, body: {} }, options)).data;
   }
@@ -109,26 +113,31 @@ export class Organizations {
   /**
    * Hands over things and balance of the account to an organization. Videos and files may still be moving afterwards.
    *
-   * @throws ReelgateError `not_exist`, `forbidden`, `quota_not_enough`, `transfer_jobs_open`, `transfer_running`
+   * @throws ReelgateError `organization_not_found`, `forbidden`, `refused` (quota_not_enough, transfer_jobs_open,
+   *   transfer_running)
    */
   async transfer(slug: string, what: NewTransfer, options: CallOptions = {}): Promise<OrganizationTransfer> {
     const body = { include: [...what.include], quota: what.quota };
     return (await this.#transport.call(endpoints.createTransfer, { params: { slug }, body }, options)).data;
   }
 
-  /** Transfers to an organization, newest first. @throws ReelgateError `not_exist`, `forbidden` */
+  /** Transfers to an organization, newest first. @throws ReelgateError `organization_not_found`, `forbidden` */
   transfers(slug: string, options: CallOptions = {}): Promise<OrganizationTransfer[]> {
     return fetchAllPages((query) =>
       this.#transport.call(endpoints.listTransfers, { params: { slug }, query }, options),
     );
   }
 
-  /** Members of an organization. @throws ReelgateError `not_exist` */
+  /** Members of an organization. @throws ReelgateError `organization_not_found` */
   members(slug: string, options: CallOptions = {}): Promise<OrganizationMember[]> {
     return fetchAllPages((query) => this.#transport.call(endpoints.listMembers, { params: { slug }, query }, options));
   }
 
-  /** Changes a member. @throws ReelgateError `not_exist`, `forbidden`, `last_owner` */
+  /**
+   * Changes a member.
+   *
+   * @throws ReelgateError `organization_not_found`, `forbidden`, `refused` (not_exist, last_owner)
+   */
   async updateMember(slug: string, userId: number, change: MemberChange, options: CallOptions = {}): Promise<void> {
     const params = { slug, user_id: String(userId) };
     const body = { role: change.role, spend_limit: change.spendLimit };
@@ -138,32 +147,40 @@ export class Organizations {
   /**
    * Removes a member, whose keys and sign-ins in the organization end at once; the own id leaves it.
    *
-   * @throws ReelgateError `not_exist`, `forbidden`, `last_owner`
+   * @throws ReelgateError `organization_not_found`, `forbidden`, `refused` (not_exist, last_owner)
    */
   async removeMember(slug: string, userId: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.removeMember, { params: { slug, user_id: String(userId) } }, options);
   }
 
-  /** Open invitations. @throws ReelgateError `not_exist`, `forbidden` */
+  /** Open invitations. @throws ReelgateError `organization_not_found`, `forbidden` */
   invitations(slug: string, options: CallOptions = {}): Promise<OrganizationInvitation[]> {
     return fetchAllPages((query) =>
       this.#transport.call(endpoints.listInvitations, { params: { slug }, query }, options),
     );
   }
 
-  /** Invites someone by a link that works once, within 7 days. @throws ReelgateError `not_exist`, `forbidden` */
+  /**
+   * Invites someone by a link that works once, within 7 days.
+   *
+   * @throws ReelgateError `organization_not_found`, `forbidden`
+   */
   async invite(slug: string, invitation: NewInvitation, options: CallOptions = {}): Promise<CreatedInvitation> {
     const { role, email, spendLimit } = invitation;
     const body = { role, email, spend_limit: spendLimit };
     return (await this.#transport.call(endpoints.createInvitation, { params: { slug }, body }, options)).data;
   }
 
-  /** Withdraws an invitation. @throws ReelgateError `not_exist`, `forbidden` */
+  /** Withdraws an invitation. @throws ReelgateError `organization_not_found`, `forbidden`, `refused` (not_exist) */
   async withdraw(slug: string, id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.deleteInvitation, { params: { slug, id: String(id) } }, options);
   }
 
-  /** Joins an organization with the token of an invitation. @throws ReelgateError `not_exist`, `already_exists` */
+  /**
+   * Joins an organization with the token of an invitation.
+   *
+   * @throws ReelgateError `refused` (not_exist, already_exists)
+   */
   async accept(token: string, options: CallOptions = {}): Promise<Organization> {
     return (await this.#transport.call(endpoints.acceptInvitation, { body: { token } }, options)).data;
   }

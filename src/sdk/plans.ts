@@ -44,7 +44,7 @@ export class Plans {
    * Redeems a code, which works once; case, spaces and dashes are ignored. Never retried automatically: if the response
    * is lost, `current` and the wallet show whether the code was redeemed.
    *
-   * @throws ReelgateError `code_invalid`, `code_used`, `code_expired`
+   * @throws ReelgateError `refused` (code_invalid, code_used, code_expired)
    */
   async redeem(code: string): Promise<RedemptionResult> {
     return (await this.#transport.call(redeemCode, { body: { code } })).data;
@@ -81,14 +81,14 @@ export class Budgets {
   /**
    * Sets the budget of a key, or of the account if the id is 0.
    *
-   * @throws ReelgateError `not_exist` if the account has no such key
+   * @throws ReelgateError `refused` (not_exist) if the account has no such key
    */
   async set(tokenId: number, budget: NewBudget): Promise<BudgetInfo> {
     const body = { month_quota: budget.monthQuota, thresholds: budget.thresholds && [...budget.thresholds] };
     return (await this.#transport.call(putBudget, { params: { token_id: String(tokenId) }, body })).data;
   }
 
-  /** Removes a budget. @throws ReelgateError `not_exist` */
+  /** Removes a budget. @throws ReelgateError `refused` (not_exist) */
   async remove(tokenId: number): Promise<void> {
     await this.#transport.call(deleteBudget, { params: { token_id: String(tokenId) } });
   }

@@ -72,7 +72,11 @@ export class Requests {
     return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), options);
   }
 
-  /** Cost of a call or video, line by line. @param ref task id or request id. @throws ReelgateError `not_exist` */
+  /**
+   * Cost of a call or video, line by line. @param ref task id or request id.
+   *
+   * @throws ReelgateError `refused` (not_exist)
+   */
   async receipt(ref: string): Promise<ReceiptInfo> {
     return (await this.#transport.call(getReceipt, { params: { ref } })).data;
   }

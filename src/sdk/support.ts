@@ -25,12 +25,12 @@ export class Tickets {
     return fetchAllPages((query) => this.#transport.call(endpoints.listTickets, { query: { ...query, status } }));
   }
 
-  /** One ticket with its replies, oldest first. @throws ReelgateError `not_exist` */
+  /** One ticket with its replies, oldest first. @throws ReelgateError `refused` (not_exist) */
   async get(id: number): Promise<TicketWithReplies> {
     return (await this.#transport.call(endpoints.getTicket, { params: { id: String(id) } })).data;
   }
 
-  /** Opens a ticket and returns its id. @throws ReelgateError `ticket_full` */
+  /** Opens a ticket and returns its id. @throws ReelgateError `refused` (ticket_full) */
   async open(ticket: NewTicket): Promise<number> {
     return (await this.#transport.call(endpoints.openTicket, { body: ticket })).data.id;
   }
@@ -40,7 +40,7 @@ export class Tickets {
     return (await this.#transport.call(endpoints.replyToTicket, { params: { id: String(id) }, body: reply })).data.id;
   }
 
-  /** Closes a ticket. @throws ReelgateError `ticket_closed`, `not_exist` */
+  /** Closes a ticket. @throws ReelgateError `refused` (ticket_closed, not_exist) */
   async close(id: number): Promise<void> {
     await this.#transport.call(endpoints.closeTicket, { params: { id: String(id) } });
   }

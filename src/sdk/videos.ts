@@ -342,21 +342,21 @@ export class Shares {
   /**
    * Creates a link to a finished video. By default the link lasts as long as the video and needs no password.
    *
-   * @throws ReelgateError `task_not_exist`, `task_not_completed`
+   * @throws ReelgateError `refused` (task_not_exist, task_not_completed)
    */
   async create(videoId: string, options: NewShare = {}): Promise<CreatedShare> {
     const params = { task_id: videoId };
     return (await this.#transport.call(shareEndpoints.createShare, { params, body: options })).data;
   }
 
-  /** Active links of one video or of all videos, newest first. @throws ReelgateError `task_not_exist` */
+  /** Active links of one video or of all videos, newest first. @throws ReelgateError `refused` (task_not_exist) */
   async list(videoId?: string): Promise<ShareInfo[]> {
     if (videoId === undefined)
       return fetchAllPages((query) => this.#transport.call(shareEndpoints.listShares, { query }));
     return (await this.#transport.call(shareEndpoints.listVideoShares, { params: { task_id: videoId } })).data;
   }
 
-  /** Revokes a link immediately. @throws ReelgateError `not_exist` */
+  /** Revokes a link immediately. @throws ReelgateError `refused` (not_exist) */
   async remove(videoId: string, id: number): Promise<void> {
     await this.#transport.call(shareEndpoints.deleteShare, { params: { task_id: videoId, id: String(id) } });
   }
@@ -382,22 +382,26 @@ export class Collections {
     return (await this.#transport.call(collectionEndpoints.listCollections, { query: { task_id: taskId } })).data;
   }
 
-  /** Creates an empty collection and returns its id. @throws ReelgateError `already_exists`, `collections_full` */
+  /**
+   * Creates an empty collection and returns its id.
+   *
+   * @throws ReelgateError `refused` (already_exists, collections_full)
+   */
   async create(name: string): Promise<number> {
     return (await this.#transport.call(collectionEndpoints.createCollection, { body: { name } })).data.id;
   }
 
-  /** Renames a collection. @throws ReelgateError `not_exist`, `already_exists` */
+  /** Renames a collection. @throws ReelgateError `refused` (not_exist, already_exists) */
   async rename(id: number, name: string): Promise<void> {
     await this.#transport.call(collectionEndpoints.renameCollection, { params: { id: String(id) }, body: { name } });
   }
 
-  /** Deletes a collection; its videos stay. @throws ReelgateError `not_exist` */
+  /** Deletes a collection; its videos stay. @throws ReelgateError `refused` (not_exist) */
   async delete(id: number): Promise<void> {
     await this.#transport.call(collectionEndpoints.deleteCollection, { params: { id: String(id) } });
   }
 
-  /** Adds up to 100 videos, all or none. @throws ReelgateError `not_exist` */
+  /** Adds up to 100 videos, all or none. @throws ReelgateError `refused` (not_exist) */
   async add(id: number, taskIds: readonly string[]): Promise<void> {
     await this.#transport.call(collectionEndpoints.addToCollection, {
       params: { id: String(id) },
@@ -405,7 +409,7 @@ export class Collections {
     });
   }
 
-  /** Removes up to 100 videos, which are not deleted. @throws ReelgateError `not_exist` */
+  /** Removes up to 100 videos, which are not deleted. @throws ReelgateError `refused` (not_exist) */
   async remove(id: number, taskIds: readonly string[]): Promise<void> {
     await this.#transport.call(collectionEndpoints.removeFromCollection, {
       params: { id: String(id) },

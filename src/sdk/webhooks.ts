@@ -111,18 +111,18 @@ export class Webhooks {
   /**
    * Adds an endpoint. The signing secret is returned only here.
    *
-   * @throws ReelgateError `webhooks_full`, `invalid_request`
+   * @throws ReelgateError `refused` (webhooks_full), `invalid_request`
    */
   async create(webhook: CreateWebhookRequest, options: CallOptions = {}): Promise<CreatedWebhook> {
     return (await this.#transport.call(endpoints.createWebhook, { body: webhook }, options)).data;
   }
 
-  /** Changes the given keys. @throws ReelgateError `not_exist`, `invalid_request` */
+  /** Changes the given keys. @throws ReelgateError `refused` (not_exist), `invalid_request` */
   async update(id: number, change: UpdateWebhookRequest, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.updateWebhook, { ...toParams(id), body: change }, options);
   }
 
-  /** Removes an endpoint and drops its queued deliveries. @throws ReelgateError `not_exist` */
+  /** Removes an endpoint and drops its queued deliveries. @throws ReelgateError `refused` (not_exist) */
   async remove(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.deleteWebhook, toParams(id), options);
   }
@@ -130,30 +130,34 @@ export class Webhooks {
   /**
    * Creates and returns a new secret; deliveries carry the old one's signature too for 24 hours.
    *
-   * @throws ReelgateError `not_exist`
+   * @throws ReelgateError `refused` (not_exist)
    */
   async rotateSecret(id: number, options: CallOptions = {}): Promise<string> {
     return (await this.#transport.call(endpoints.rotateWebhookSecret, toParams(id), options)).data.secret;
   }
 
-  /** Delivers a test event and returns the delivery's id. @throws ReelgateError `not_exist`, `webhook_disabled` */
+  /**
+   * Delivers a test event and returns the delivery's id.
+   *
+   * @throws ReelgateError `refused` (not_exist, webhook_disabled)
+   */
   async test(id: number, options: CallOptions = {}): Promise<number> {
     return (await this.#transport.call(endpoints.testWebhook, toParams(id), options)).data.delivery;
   }
 
-  /** One page of deliveries, newest first. @throws ReelgateError `not_exist` */
+  /** One page of deliveries, newest first. @throws ReelgateError `refused` (not_exist) */
   async deliveries(id: number, page: DeliveryQuery = {}, options: CallOptions = {}): Promise<DeliveryPage> {
     const query = { ...page, limit: page.limit?.toString() };
     return (await this.#transport.call(endpoints.listDeliveries, { ...toParams(id), query }, options)).data;
   }
 
-  /** Delivers one event again. @throws ReelgateError `not_exist`, `webhook_disabled` */
+  /** Delivers one event again. @throws ReelgateError `refused` (not_exist, webhook_disabled) */
   async retry(id: number, delivery: number, options: CallOptions = {}): Promise<void> {
     const params = { id: String(id), delivery: String(delivery) };
     await this.#transport.call(endpoints.retryDelivery, { params }, options);
   }
 
-  /** Delivers the events of a period again. @returns number of events @throws ReelgateError `not_exist` */
+  /** Delivers the events of a period again. @returns number of events @throws ReelgateError `refused` (not_exist) */
   async replay(id: number, range: ReplayRange, options: CallOptions = {}): Promise<number> {
     return (await this.#transport.call(endpoints.replayEvents, { ...toParams(id), body: range }, options)).data.queued;
   }
