@@ -6,20 +6,20 @@ import type { CommandContext } from './command-context.ts';
 import { askPassword, askText } from './prompts.ts';
 
 /** A client allowed to do more than a device sign-in, with the headers each call needs. */
-export interface ReauthenticatedClient {
+export interface LoginSession {
   readonly reelgate: Reelgate;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Prompts for the password, and the second step if the account has one, and starts a session with them. */
-export async function logIn({
+export async function startLoginSession({
   baseUrl,
   organization,
   signInKey,
   credentialStore,
   output,
   interruptSignal: signal,
-}: CommandContext): Promise<ReauthenticatedClient> {
+}: CommandContext): Promise<LoginSession> {
   const signIn = (await credentialStore.read(signInKey)) ?? (await credentialStore.read(baseUrl));
   output.notice('This changes the credentials of the account, so your password is required.');
   const username = signIn?.username ?? (await askText('User name or e-mail'));
@@ -43,20 +43,20 @@ export async function logIn({
 const LOGOUT_TIMEOUT_MS = 10_000;
 
 /** Ends the session. If that fails, it expires after a week. */
-export async function logOut({ reelgate, headers }: ReauthenticatedClient): Promise<void> {
+export async function endLoginSession({ reelgate, headers }: LoginSession): Promise<void> {
   // With a signal of its own: Ctrl-C must not leave the session behind.
   const signal = AbortSignal.timeout(LOGOUT_TIMEOUT_MS);
   await reelgate.transport.call(endpoints.logout, {}, { headers, signal }).catch(() => {});
 }
 
-interface LoginSession {
+interface StartedSession {
   /** Undefined until the second step, if the account has one. */
   readonly userId: number | undefined;
   readonly cookie: string;
 }
 
 /** @throws ReelgateError `wrong_password`, also for a wrong code, or another error of the login */
-async function readSession(response: Response): Promise<LoginSession> {
+async function readSession(response: Response): Promise<StartedSession> {
   const body = await response
     .text()
     .then((text) => parseBody(response, text))

@@ -1,6 +1,6 @@
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './errors.ts';
-import type { ReauthenticatedClient } from './login-session.ts';
+import type { LoginSession } from './login-session.ts';
 import { canPrompt } from './prompts.ts';
 
 /**
@@ -9,7 +9,7 @@ import { canPrompt } from './prompts.ts';
  */
 export async function reauthenticate<T>(
   context: CommandContext,
-  work: (owner: ReauthenticatedClient) => Promise<T>,
+  work: (owner: LoginSession) => Promise<T>,
 ): Promise<T> {
   if (process.env.REELGATE_ACCESS_TOKEN) return work({ reelgate: context.reelgate, headers: {} });
   if (!canPrompt())
@@ -18,11 +18,11 @@ export async function reauthenticate<T>(
         'for your password, or set REELGATE_ACCESS_TOKEN and REELGATE_USER_ID; create such a token in the console.',
     );
   // Imported when the password is asked for, because printing help does not need it.
-  const { logIn, logOut } = await import('./login-session.ts');
-  const owner = await logIn(context);
+  const { startLoginSession, endLoginSession } = await import('./login-session.ts');
+  const owner = await startLoginSession(context);
   try {
     return await work(owner);
   } finally {
-    await logOut(owner);
+    await endLoginSession(owner);
   }
 }

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Endpoint } from '../contract/endpoint.ts';
-import { ERRORS } from '../contract/error-codes.ts';
+import { ERRORS, type ErrorDefinition } from '../contract/error-codes.ts';
 import { parseErrorResponse } from './errors.ts';
 
 const contract = join(import.meta.dirname, '../contract');
@@ -19,7 +19,7 @@ async function loadEndpoints(): Promise<ReadonlyMap<string, Endpoint>> {
 
 /** The code that a client reads from an error in the `api` envelope, whose older bodies have none. */
 const codeInEnvelope = (code: keyof typeof ERRORS): string | undefined => {
-  const { apiStatus, isCoded } = ERRORS[code];
+  const { apiStatus, isCoded }: ErrorDefinition = ERRORS[code];
   const body = { success: false, message: 'Refused.', ...(isCoded === true && { code }) };
   return parseErrorResponse(apiStatus, new Headers(), body)?.code;
 };
