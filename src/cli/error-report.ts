@@ -22,16 +22,11 @@ interface ErrorPresentation {
 }
 
 const SIGN_IN: ErrorPresentation = { exitCode: EXIT.signIn };
-const NO_SERVICE: ErrorPresentation = {
-  exitCode: EXIT.network,
-  advice: 'Set the URL of the service with --url or REELGATE_URL.',
-};
 
 /** Keyed by error code, or else by `status_STATUS`. */
 const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
   network: { exitCode: EXIT.network, advice: 'Is it running? Set the URL with --url or REELGATE_URL.' },
-  not_json: NO_SERVICE,
-  http_404: NO_SERVICE,
+  not_json: { exitCode: EXIT.network, advice: 'Set the URL of the service with --url or REELGATE_URL.' },
   timeout: { exitCode: EXIT.timeout },
   task_failed: { exitCode: EXIT.taskFailed },
   task_not_exist: {
