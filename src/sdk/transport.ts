@@ -257,7 +257,7 @@ function toQuery(query: unknown): string {
 /** @internal Parses the body of a response. @throws ReelgateError for an error, or a body that is not JSON */
 export function parseBody({ status, headers }: Response, text: string): unknown {
   const body = toJson(text);
-  // The service has no JSON for a path only if the URL leads to another site, or to one of its pages.
+  // A 404 without JSON is a page: the URL leads to another site, or into the console.
   if (body === undefined && (status < 400 || status === 404)) throw notJsonError(status);
   const failure = parseErrorResponse(status, headers, body);
   if (failure !== undefined) throw failure;
