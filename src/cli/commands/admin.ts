@@ -294,7 +294,7 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   const action = (command: Command): Promise<void> =>
     run(command, async () => {
       const name = command.name();
-      throw new UsageError(`Run "reelgate ${name}" without other options, where the service is installed.`);
+      throw new UsageError(`"reelgate ${name}" needs the package of the server, and takes no other options.`);
     });
   program
     .command('serve')
