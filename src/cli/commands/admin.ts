@@ -282,7 +282,7 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   const action = (command: Command): Promise<void> =>
     run(command, async () => {
       const name = command.name();
-      throw new UsageError(`"reelgate ${name}" needs the package of the server, and takes no other options.`);
+      throw new UsageError(`"reelgate ${name}" works only on the server, and takes no other options.`);
     });
   program
     .command('serve')
