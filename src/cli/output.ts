@@ -16,9 +16,9 @@ export class Output {
   /** Translates texts for people. Set once at the start, before the first output. */
   static translate = (text: string): string => text;
   readonly #options: OutputOptions;
-  #live = false;
-  #pieces = false;
-  #last = '';
+  #hasStatusLine = false;
+  #isStreaming = false;
+  #lastStatus = '';
   readonly #out: RenderTarget = { isTerminal: process.stdout.isTTY === true, hasColor: hasColor(process.stdout) };
   readonly #err: RenderTarget = { isTerminal: process.stderr.isTTY === true, hasColor: hasColor(process.stderr) };
   constructor(options: OutputOptions) {
@@ -60,15 +60,15 @@ export class Output {
   writeChunk(text: string): void {
     if (this.#options.json) return;
     this.#endStatusLine();
-    this.#pieces = true;
+    this.#isStreaming = true;
     process.stdout.write(replaceControlCharacters(text));
   }
 
   /** Ends a streamed result; `value` is the result for programs, if there is one. */
   endChunks(value?: unknown): void {
     if (this.#options.json && value !== undefined) process.stdout.write(`${JSON.stringify(value)}\n`);
-    if (this.#pieces) process.stdout.write('\n');
-    this.#pieces = false;
+    if (this.#isStreaming) process.stdout.write('\n');
+    this.#isStreaming = false;
   }
 
   info(line: Text): void {
@@ -88,15 +88,15 @@ export class Output {
       const shown = typeof line === 'string' ? Output.translate(line) : line;
       // Of a wrapped line only the last row would be overwritten.
       process.stderr.write(`\r\u001b[2K${truncateToWidth(render(shown, this.#err), this.columns)}`);
-      this.#live = true;
-    } else if (plain !== this.#last) process.stderr.write(`${replaceControlCharacters(plain)}\n`);
-    this.#last = plain;
+      this.#hasStatusLine = true;
+    } else if (plain !== this.#lastStatus) process.stderr.write(`${replaceControlCharacters(plain)}\n`);
+    this.#lastStatus = plain;
   }
 
   /** Erases the status line. */
   clearStatus(): void {
-    if (this.#live) process.stderr.write('\r\u001b[2K');
-    this.#live = false;
+    if (this.#hasStatusLine) process.stderr.write('\r\u001b[2K');
+    this.#hasStatusLine = false;
   }
 
   /** Prints an error and advice. */
@@ -118,8 +118,8 @@ export class Output {
   }
 
   #endStatusLine(): void {
-    if (this.#live) process.stderr.write('\n');
-    this.#live = false;
+    if (this.#hasStatusLine) process.stderr.write('\n');
+    this.#hasStatusLine = false;
   }
 }
 

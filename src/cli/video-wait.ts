@@ -83,16 +83,16 @@ async function followVideo(
       `Videos of this model usually take ${formatDuration(typical.p50_seconds)}; nine of ten take at most ${formatDuration(typical.p90_seconds)}.`,
     );
   const line = new VideoProgressLine(output, first === undefined ? Date.now() : first.submit_time * 1_000, typical);
+  const wait = reelgate.videos.wait(id, {
+    signal,
+    timeoutMs: options.timeout * 1000,
+    intervalMs: options.every && options.every * 1000,
+    onProgress: (video) => line.update(video),
+    onPollError: ({ message }) => output.status(`${message} The task continues; polling again …`),
+  });
   try {
-    return await reelgate.videos.wait(id, {
-      signal,
-      timeoutMs: options.timeout * 1000,
-      intervalMs: options.every && options.every * 1000,
-      onProgress: (video) => line.update(video),
-      onPollError: ({ message }) => output.status(`${message} The task continues; polling again …`),
-    });
+    return await wait.finally(() => line.stop());
   } catch (error) {
-    line.stop();
     if (signal.aborted) {
       output.info(resumeHint(id));
       throw new InterruptedError(id);
@@ -100,8 +100,6 @@ async function followVideo(
     throw error instanceof ReelgateError && error.code === 'task_failed'
       ? await explainFailure(context, id, error)
       : error;
-  } finally {
-    line.stop();
   }
 }
 
