@@ -101,7 +101,7 @@ export class Organizations {
    *
    * @throws ReelgateError `organization_not_found`, `forbidden`
    */
-  async remove(slug: string, options: CallOptions = {}): Promise<void> {
+  async close(slug: string, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.deleteOrganization, { params: { slug } }, options);
   }
 

@@ -88,8 +88,8 @@ export class Budgets {
     return (await this.#transport.call(putBudget, { params: { token_id: String(tokenId) }, body })).data;
   }
 
-  /** Removes a budget. @throws ReelgateError `refused` (not_exist) */
-  async remove(tokenId: number): Promise<void> {
+  /** Deletes a budget. @throws ReelgateError `refused` (not_exist) */
+  async delete(tokenId: number): Promise<void> {
     await this.#transport.call(deleteBudget, { params: { token_id: String(tokenId) } });
   }
 }

@@ -357,7 +357,7 @@ export class Shares {
   }
 
   /** Revokes a link immediately. @throws ReelgateError `refused` (not_exist) */
-  async remove(videoId: string, id: number): Promise<void> {
+  async revoke(videoId: string, id: number): Promise<void> {
     await this.#transport.call(shareEndpoints.deleteShare, { params: { task_id: videoId, id: String(id) } });
   }
 }

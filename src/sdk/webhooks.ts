@@ -122,8 +122,8 @@ export class Webhooks {
     await this.#transport.call(endpoints.updateWebhook, { ...toParams(id), body: change }, options);
   }
 
-  /** Removes an endpoint and drops its queued deliveries. @throws ReelgateError `refused` (not_exist) */
-  async remove(id: number, options: CallOptions = {}): Promise<void> {
+  /** Deletes an endpoint and drops its queued deliveries. @throws ReelgateError `refused` (not_exist) */
+  async delete(id: number, options: CallOptions = {}): Promise<void> {
     await this.#transport.call(endpoints.deleteWebhook, toParams(id), options);
   }
 

@@ -75,7 +75,7 @@ function addClosingCommands(orgs: Command, run: RunCommand): void {
     .description(`Close an organization; it is deleted after ${ORGANIZATION_GRACE_DAYS} days unless it is restored`)
     .action((slug: string, _options: unknown, command: Command) =>
       run(command, async (session) => {
-        await reauthenticate(session, ({ reelgate, headers }) => reelgate.organizations.remove(slug, { headers }));
+        await reauthenticate(session, ({ reelgate, headers }) => reelgate.organizations.close(slug, { headers }));
         session.output.result({ slug, closed: true }, `Closed ${slug}. Undo it with "reelgate orgs restore ${slug}".`);
       }),
     );

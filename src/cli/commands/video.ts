@@ -423,7 +423,7 @@ function addShareCommands(video: Command, run: RunCommand): void {
     .description('Revoke a link at once')
     .action((id: string, share: number, _options: unknown, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        await reelgate.shares.remove(id, share);
+        await reelgate.shares.revoke(id, share);
         output.result({ id: share, removed: true }, `Link ${share} was revoked.`);
       }),
     );

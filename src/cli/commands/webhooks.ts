@@ -74,7 +74,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
     .description('Remove a webhook and its deliveries')
     .action((id: number, _options: unknown, command: Command) =>
       run(command, async (context) => {
-        await reauthenticate(context, ({ reelgate, headers }) => reelgate.webhooks.remove(id, { headers }));
+        await reauthenticate(context, ({ reelgate, headers }) => reelgate.webhooks.delete(id, { headers }));
         context.output.result({ id, removed: true }, `Removed webhook ${id}.`);
       }),
     );
