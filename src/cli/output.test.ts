@@ -5,7 +5,16 @@ import { describe, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
-import { formatKeyValues, formatTable, hasColor, Output, relativeTime, render, styled } from './output.ts';
+import {
+  formatKeyValues,
+  formatTable,
+  hasColor,
+  Output,
+  readLanguage,
+  relativeTime,
+  render,
+  styled,
+} from './output.ts';
 import { OUTPUT_ZH_CN, translateOutput } from './translate-output.ts';
 
 describe('has color', () => {
@@ -19,6 +28,13 @@ describe('has color', () => {
     assert.equal(hasColor({}, { FORCE_COLOR: '1', NO_COLOR: '1' }), true);
     assert.equal(hasColor(terminal, { FORCE_COLOR: '0' }), false);
   });
+});
+
+test('the language is that of messages in the locale', () => {
+  assert.equal(readLanguage({ LANG: 'zh_CN.UTF-8' }), 'zh-CN');
+  assert.equal(readLanguage({ LANG: 'zh_CN.UTF-8', LC_MESSAGES: 'en_US.UTF-8' }), 'en');
+  assert.equal(readLanguage({ LC_ALL: 'zh_CN.UTF-8', LC_MESSAGES: 'en_US.UTF-8' }), 'zh-CN');
+  assert.equal(readLanguage({}), 'en');
 });
 
 test('a status line never exceeds a row of the terminal, because only its last row would be overwritten', (context) => {

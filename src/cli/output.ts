@@ -311,7 +311,7 @@ export function formatProgressBar(share: number): Rendering {
 }
 
 /** Language of the user's locale; English if there are no texts in that language. */
-export function readLanguage(): 'en' | 'zh-CN' {
-  const { LC_ALL, LANG } = process.env;
-  return (LC_ALL || LANG)?.startsWith('zh') === true ? 'zh-CN' : 'en';
+export function readLanguage(env = process.env): 'en' | 'zh-CN' {
+  const { LC_ALL, LC_MESSAGES, LANG } = env;
+  return (LC_ALL || LC_MESSAGES || LANG)?.startsWith('zh') === true ? 'zh-CN' : 'en';
 }
