@@ -2,7 +2,7 @@ import { portkeyHeaders, startPortkey } from './rivals/portkey.ts';
 import { type Process, portOf, startScript } from './support/child-processes.ts';
 import { cpuSeconds, memoryMb } from './support/process-usage.ts';
 import { median, spreadOf } from './support/quantile.ts';
-import { postBytes, type RawLoadResult, rawLoad } from './support/raw-socket-load.ts';
+import { postBytes, type RawLoadResult, rawLoad, trickle } from './support/raw-socket-load.ts';
 import { type Figure, reportFigure } from './support/report-figure.ts';
 import { BOTH_DIALECTS, QUESTION, startChatService } from './support/start-chat-service.ts';
 import { startNginx, startNginxProxy } from './support/start-nginx.ts';
@@ -20,11 +20,7 @@ import { warmUp } from './support/warm-up.ts';
 const SECONDS = Number(process.env.SECONDS ?? '4');
 const ROUNDS = Number(process.env.ROUNDS ?? '5');
 const CONNECTIONS = 64;
-/**
- * Load before each measured window, because a subject was idle during the others' turns: without load V8 drops compiled
- * code that depends on the shapes of collected objects, and recompiles it during the first seconds of load; calls in
- * another dialect make it recompile what they share.
- */
+/** Load before each measured window; calls in another dialect make V8 recompile what they share. */
 const LEAD_IN_SECONDS = SECONDS * 2;
 const PATH = '/v1/chat/completions';
 
@@ -99,6 +95,7 @@ interface Figures {
 }
 
 const all = new Map<string, Figures>();
+const trickles = subjects.map(({ process: { port }, request }) => trickle(port, request));
 try {
   for (const subject of subjects) {
     const windows = await warmUp(async () => (await loadOf(subject)).cpuUs);
@@ -117,6 +114,7 @@ try {
   print();
   report();
 } finally {
+  for (const stop of trickles) stop();
   await Promise.all(known.map(({ process }) => process.stop()));
 }
 

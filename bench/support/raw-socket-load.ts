@@ -69,6 +69,23 @@ export async function rawLoad({ port, connections, seconds, request }: RawLoadOp
   };
 }
 
+/** A call every 100 ms on one connection. */
+const TRICKLE_MS = 100;
+
+/**
+ * Sends a request every 100 ms until stopped, as a gateway in use gets between two measured windows: after a pause
+ * without any, V8 has dropped the code compiled for shapes whose last object was collected, and the next window would
+ * measure its compiler.
+ *
+ * @returns stops it
+ */
+export function trickle(port: number, request: Buffer): () => void {
+  const socket = connect(port, '127.0.0.1').setNoDelay(true).resume();
+  const timer = setInterval(() => socket.write(request), TRICKLE_MS);
+  socket.once('close', () => clearInterval(timer)).on('error', () => undefined);
+  return () => socket.destroy();
+}
+
 /** Calls back at the end of each response, framed by content-length or chunks. */
 function readResponses(socket: Socket, onAnswer: (head: string) => void): void {
   let rest: Buffer | undefined;
