@@ -16,21 +16,24 @@ import { warmUp } from './support/warm-up.ts';
 
 /**
  * Device codes and polls of pending codes beside npm oidc-provider (memory adapter) and better-auth's device plugin on
- * SQLite, in alternating rounds: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 2] [--rounds 5]
+ * SQLite, in alternating rounds: `cd bench && npm ci && cd .. && node bench/device-auth.ts [--seconds 4] [--rounds 3]
  * [--connections 64]`. Reelgate runs on SQLite with synchronous=FULL, and each code is durable before the response is
  * sent. The later rounds repeat the load beside 100,000 pending codes of the same address.
  */
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
   },
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
 const connections = Number(values.connections);
-/** Load before each measured window, as in bench/chat.ts: during the others' turns V8 drops compiled code. */
+/**
+ * Load before each measured window: during the others' turns V8 drops code compiled for shapes whose last object was
+ * collected. A lead-in of four seconds measured its compiler.
+ */
 const leadIn = seconds * 2;
 const PENDING = 100_000;
 /** The address of the load generator, whose codes are counted. */
