@@ -422,7 +422,10 @@ function hasKnownFraming({ 'transfer-encoding': coding }: ReceivedHeaders): bool
 /** Joins repeated headers, which undici returns as arrays, and trims blanks after values. */
 const joinRepeated = (headers: ReceivedHeaders): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value = '']) => [name, [value].flat().map(trimEnd).join(', ')]),
+    Object.entries(headers).map(([name, value = '']) => [
+      name,
+      typeof value === 'string' ? trimEnd(value) : value.map(trimEnd).join(', '),
+    ]),
   );
 
 /**
