@@ -20,8 +20,10 @@ import { SERVER_BUNDLE, writeBundle } from './write-bundle.ts';
 const MAX_RERUN_FILES = Number(process.env['TEST_RERUN_FILES'] ?? '3');
 /** One more than the number of cores, because files wait for timers and child processes about a third of the time. */
 const CONCURRENT_FILES = availableParallelism() + 1;
-/** Limit while cores are idle nevertheless, as many files wait: a file with a browser needs up to 1 GB of memory. */
-const MAX_CONCURRENT_FILES = 2 * availableParallelism() + 1;
+/** Limit while cores are idle nevertheless, as many files wait for timers most of the time. */
+const MAX_CONCURRENT_FILES = 3 * availableParallelism() + 1;
+/** Memory that one more group needs: files with a browser use the most. */
+const GROUP_MEMORY = 1024 ** 3;
 const IDLE_CHECK_MS = 2_000;
 /** Set by `npm run hammer`, whose tests take minutes per database: both databases run concurrently. */
 const isSplit = Boolean(process.env['TEST_SPLIT']);
@@ -82,7 +84,8 @@ async function runAll(): Promise<void> {
   const readIdleCores = idleCores();
   const extra: Promise<void>[] = [];
   const timer = setInterval(() => {
-    if (readIdleCores() > 0.5 && running < MAX_CONCURRENT_FILES && queue.length > 0) extra.push(work(1));
+    const hasRoom = readIdleCores() > 0.5 && process.availableMemory() > GROUP_MEMORY;
+    if (hasRoom && running < MAX_CONCURRENT_FILES && queue.length > 0) extra.push(work(1));
   }, IDLE_CHECK_MS);
   await Promise.all(Array.from({ length: CONCURRENT_FILES }, () => work()));
   clearInterval(timer);
