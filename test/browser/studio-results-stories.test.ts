@@ -46,7 +46,12 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     assert.ok(Math.abs(two - 2 * one) < 0.011, `${two} credits`);
     await both.click();
     const comparison = page.getByRole('region', { name: studio.comparison });
+    // Before the first one is finished: they play as they arrive.
+    await comparison.getByRole('button', { name: studio.playAll }).click();
     await comparison.locator('video').nth(1).waitFor();
+    await waitForExpression(page, `[...document.querySelectorAll('video')].every(({ paused }) => !paused)`);
+    assert.match((await comparison.locator('video').first().getAttribute('aria-label')) ?? '', /^Kling/);
+    await comparison.getByRole('button', { name: studio.pauseAll }).click();
     await page.getByText('×1', { exact: true }).click();
     await page.locator('#prompt').fill('An owl');
     await page.getByRole('button', { name: price }).click();

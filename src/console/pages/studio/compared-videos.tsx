@@ -8,6 +8,7 @@ import { acceptsMotion, useStablePlaybackSource } from '../../components/video-p
 import { formatLabelled } from '../../data/format-values.ts';
 import type { Video } from '../../data/videos.ts';
 import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
+import { useModelTitle } from './models.ts';
 import type { RemixActions } from './remix-actions.ts';
 
 interface ComparedVideosProps {
@@ -19,6 +20,7 @@ interface ComparedVideosProps {
 export function ComparedVideos({ videos, actions }: ComparedVideosProps) {
   const { t } = useTranslation('studio');
   const play = useSynchronousPlay();
+  const titleOf = useModelTitle();
   const position = t('secondsShort', { seconds: play.time.toFixed(1) });
   const charged = videos.filter(({ status }) => status !== 'FAILURE').reduce((sum, { quota }) => sum + quota, 0);
   return (
@@ -30,7 +32,7 @@ export function ComparedVideos({ videos, actions }: ComparedVideosProps) {
             withBorder
             p="xs"
             component="article"
-            aria-label={formatLabelled(video.model, video.prompt)}
+            aria-label={formatLabelled(titleOf(video.model), video.prompt)}
           >
             {video.status === 'SUCCESS' ? <ComparedPlayer video={video} play={play} /> : <TaskProgress video={video} />}
             <Stack gap={6} mt="xs">
@@ -77,6 +79,7 @@ export function ComparedVideos({ videos, actions }: ComparedVideosProps) {
 
 function ComparedPlayer({ video, play }: { readonly video: Video; readonly play: SynchronousPlay }) {
   const { onFrame } = firstFrameUpload(video);
+  const titleOf = useModelTitle();
   const { path, src, renew } = useStablePlaybackSource(video.play_url);
   return (
     <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 'var(--rg-radius-md)', overflow: 'hidden' }}>
@@ -84,7 +87,7 @@ function ComparedPlayer({ video, play }: { readonly video: Video; readonly play:
         key={path}
         ref={play.register}
         src={src}
-        aria-label={formatLabelled(video.model, video.prompt)}
+        aria-label={formatLabelled(titleOf(video.model), video.prompt)}
         muted
         playsInline
         preload="auto"
@@ -114,6 +117,8 @@ const MAX_DRIFT_SECONDS = 0.12;
 function useSynchronousPlay(): SynchronousPlay {
   const videos = useRef(new Set<HTMLVideoElement>());
   const [playing, setPlaying] = useState(acceptsMotion);
+  const isPlaying = useRef(playing);
+  isPlaying.current = playing;
   const [{ time, duration }, setPosition] = useState({ time: 0, duration: 0 });
   const longest = (): HTMLVideoElement | undefined =>
     [...videos.current].sort((one, other) => (other.duration || 0) - (one.duration || 0))[0];
@@ -121,8 +126,11 @@ function useSynchronousPlay(): SynchronousPlay {
   const register = useCallback((video: HTMLVideoElement | null) => {
     if (video === null) return undefined;
     videos.current.add(video);
-    const onMetadata = (): void =>
+    const onMetadata = (): void => {
       setPosition((known) => ({ ...known, duration: Math.max(known.duration, video.duration || 0) }));
+      // A video that finishes after the others joins them.
+      if (isPlaying.current) void video.play().catch(() => setPlaying(false));
+    };
     video.addEventListener('loadedmetadata', onMetadata);
     return () => {
       videos.current.delete(video);
