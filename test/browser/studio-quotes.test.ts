@@ -111,6 +111,10 @@ describe('messages of the studio before and after a submit', {
     await person.ok('POST', '/api/user/redeem', { code: codes[0] });
     await page.reload();
     await page.getByText(starts(studio.paidByPlan)).waitFor();
+    await page.getByText('×2', { exact: true }).click();
+    await page.getByRole('button', { name: /^Generate 2 videos · [\d.]+ credits$/ }).waitFor();
+    assert.match((await page.locator('.run-hints').textContent()) ?? '', new RegExp(starts(studio.paidByPlan)));
+    await page.getByText('×1', { exact: true }).click();
     await page.getByRole('button', { name: new RegExp(`^${starts(studio.runPrice)}.*\\d`) }).click();
     await page.getByRole('article', { name: 'A lighthouse' }).waitFor();
     await page.reload();

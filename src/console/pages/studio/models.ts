@@ -5,7 +5,7 @@ import { isObject } from '../../../contract/objects.ts';
 import { isChatPrice, minimumVideoPrice, priceMedia } from '../../../contract/pricing.ts';
 import { readUserId } from '../../data/browser-storage.ts';
 import { canDo, type UsableModel, usableModelsQuery } from '../../data/self.ts';
-import { fetchVideoQuote, toQuotedBody, type VideoBody } from '../../data/videos.ts';
+import { fetchVideoQuote, toQuotedBody, type VideoBody, type VideoQuote } from '../../data/videos.ts';
 import { controlsFor, type Draft, fitDraftToModel, toModelBody } from './draft.ts';
 import { checkInputs, type DraftInput } from './inputs.ts';
 
@@ -26,9 +26,14 @@ const quoteQuery = (request: VideoBody | undefined) => {
 /** What a price depends on: a quote of other settings must not be shown, not even until the next one arrives. */
 const settingsOf = (body: VideoBody): string => JSON.stringify({ ...toQuotedBody(body), prompt: '' });
 
+/** What a plan can still pay: as much as fits into all of its allowances. */
+const allowanceLeft = (windows: VideoQuote['windows'] = []): number =>
+  windows.length === 0 ? 0 : Math.min(...windows.map(({ left }) => left));
+
 /**
  * Total price of the requests in quota; null while unknown. Requests of one model differ in the seed only, which no
- * price depends on, so one quote serves them all. `quote`: only for a single request.
+ * price depends on, so one quote serves them all. `fromBalance`: what the allowance of the plan does not pay. `quote`: only
+ * for a single request.
  */
 export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
   const [debounced] = useDebouncedValue(bodies, 250);
@@ -41,8 +46,10 @@ export function useTotalPrice(bodies: readonly VideoBody[] | undefined) {
     combine: (prices) => {
       const isCurrent =
         wanted?.length === prices.length && prices.every(({ data }, index) => data?.settings === wanted[index]);
+      const quota = isCurrent ? prices.reduce((sum, { data }) => sum + (data?.quota ?? 0) * copies, 0) : null;
       return {
-        quota: isCurrent ? prices.reduce((sum, { data }) => sum + (data?.quota ?? 0) * copies, 0) : null,
+        quota,
+        fromBalance: quota === null ? null : Math.max(0, quota - allowanceLeft(prices[0]?.data?.windows)),
         quote: isCurrent && bodies?.length === 1 ? (prices[0]?.data ?? null) : null,
         error: bodies === undefined ? null : (prices.find(({ error }) => error !== null)?.error ?? null),
       };

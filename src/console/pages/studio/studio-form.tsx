@@ -406,9 +406,7 @@ function GenerateBar({ bodies, missing, run, onRun, mini }: GenerateBarProps) {
   const unit = useAmountUnit();
   const { data: self } = useSelf();
   const price = useTotalPrice(bodies);
-  const cost = price.quota;
-  // For a single video the quote says how much the plan pays; several are counted against the wallet.
-  const fromBalance = price.quote === null ? cost : price.quote.from_wallet;
+  const { quota: cost, fromBalance } = price;
   const left = self === undefined || fromBalance === null ? undefined : self.quota - fromBalance;
   const isShort = left !== undefined && left < 0;
   const count = bodies?.length ?? 1;
