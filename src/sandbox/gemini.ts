@@ -3,6 +3,7 @@ import {
   asFieldList,
   asFields,
   chooseCalls,
+  composeReply,
   countWords,
   type Directives,
   exampleForSchema,
@@ -89,9 +90,18 @@ function planParts(
   if (calls.length > 0) return { parts: [...thoughts, ...calls], finishReason: 'STOP' };
   const schema = config.responseJsonSchema ?? config.responseSchema;
   const json = config.responseMimeType === 'application/json' ? JSON.stringify(exampleForSchema(schema)) : undefined;
-  const { pieces, isCut } = planText(directives, config.maxOutputTokens, json);
+  const reply = composeReply(asFields(body.systemInstruction).parts, asFieldList(body.contents).map(toMessage));
+  const { pieces, isCut } = planText(directives, config.maxOutputTokens, json, reply);
   return { parts: [...thoughts, { text: pieces.join('') }], finishReason: isCut ? 'MAX_TOKENS' : 'STOP' };
 }
+
+/** A turn as `composeReply` reads it. */
+const toMessage = ({ role = 'user', parts }: Fields): Fields => ({
+  role,
+  content: asFieldList(parts).map((part) =>
+    part.inlineData === undefined && part.fileData === undefined ? part : { type: 'image' },
+  ),
+});
 
 function planCalls(body: Fields, count: number, wanted: string | undefined): Fields[] {
   const choice = asFields(asFields(body.toolConfig).functionCallingConfig);

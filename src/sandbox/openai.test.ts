@@ -181,3 +181,22 @@ test('chat: writes the prompt of a video it is asked for, in the language of the
   assert.match((await ask([...plain])) ?? '', /^a lighthouse, /);
   assert.match((await ask([{ role: 'user', content: '3 ideas for a short film' }])) ?? '', /^1\. .*\n2\. .*\n3\. /);
 });
+
+test('chat and responses: follow plain instructions about the format, exact words and images', async () => {
+  const ask = async (content: string | OpenAI.ChatCompletionContentPart[]): Promise<string | null | undefined> =>
+    (await openai.chat.completions.create({ model: 'sandbox-chat', messages: [{ role: 'user', content }] })).choices[0]
+      ?.message.content;
+  const image = { type: 'image_url', image_url: { url: 'https://example.com/image.png' } } as const;
+  assert.equal(await ask('Reply with exactly one word: yes'), 'yes');
+  assert.equal(await ask('Say "good morning".'), 'good morning');
+  assert.deepEqual(JSON.parse((await ask('Name a film. Reply in JSON with the keys title and year.')) ?? ''), {
+    title: 'text',
+    year: 'text',
+  });
+  assert.equal(await ask('Write 2 bullet points about rain'), '- rain, point 1\n- rain, point 2');
+  assert.match((await ask([{ type: 'text', text: 'What is in these?' }, image, image])) ?? '', /^Received 2 images\./);
+  assert.match((await ask([{ type: 'text', text: '图里有什么？' }, image])) ?? '', /^收到 1 张图片/);
+  const response = await openai.responses.create({ model: 'sandbox-chat', input: 'Answer only: 42' });
+  assert.equal(response.output_text, '42');
+  assert.match((await ask('Hello')) ?? '', /^the light of day/);
+});

@@ -180,7 +180,9 @@ function createResponse(request: SimulatorRequest): SimulatorResponse {
   if (fault !== undefined) return errorResponse('invalid', fault);
   const directives = parseDirectives(request);
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
-  const text = planText(directives, body.max_output_tokens, chooseJson(body));
+  const messages = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
+  const reply = composeReply(body.instructions, messages);
+  const text = planText(directives, body.max_output_tokens, chooseJson(body), reply);
   const items = calls.length > 0 ? calls.map(toCallItem) : [toMessageItem(text.pieces.join(''))];
   const isCut = text.isCut && calls.length === 0;
   const base = baseOf(body);
