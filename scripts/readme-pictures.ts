@@ -7,6 +7,8 @@ import { ROOT } from '../test/browser/demo-data.ts';
 
 const { studio } = STRINGS.en;
 const PROMPT = 'A paper boat drifts down a rainy street at dusk, neon reflections';
+/** Another one, because a second video of the same prompt has another look than the vendor's. */
+const COMPARED_PROMPT = `${PROMPT}, slow push in`;
 const COMPARED_MODELS = ['kling v3', 'wan2.6-t2v', 'seedance 1.5', 'veo 3.1'] as const;
 const SIZE = { width: 1280, height: 800 };
 /** Shows the prompt, its price and all four clips. */
@@ -61,14 +63,14 @@ async function compareModels(page: Page): Promise<void> {
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const prompt = page.getByRole('textbox', { name: studio.prompt, exact: true });
-  await prompt.fill(PROMPT);
+  await prompt.fill(COMPARED_PROMPT);
   const run = page.getByRole('button', { name: /^Generate 4 videos · / });
   await run.waitFor();
   await page.keyboard.press('Control+Enter');
   const comparison = page.getByRole('region', { name: studio.comparison });
   await comparison.locator('video').nth(3).waitFor();
   await waitForExpression(page, `[...document.querySelectorAll('video')].every(({ readyState }) => readyState > 1)`);
-  await prompt.fill(PROMPT);
+  await prompt.fill(COMPARED_PROMPT);
   await run.waitFor();
   await seekAll(page, 2.5);
   await page.evaluate(`document.activeElement?.blur(); document.querySelectorAll('[role=alert]').length`);

@@ -58,6 +58,8 @@ export interface Job extends Required<Omit<NewJob, 'externalId'>> {
   outcome: JobOutcome;
   /** Factor for the store's delays. */
   delayFactor: number;
+  /** Number of earlier jobs of the same prompt. */
+  readonly take: number;
   /** Number of polls of this job. */
   polls: number;
   /** The caller's image, which is shown first, once it was read. */
@@ -93,6 +95,7 @@ export class JobStore {
   readonly #speed: JobTiming;
   readonly #byId = new Map<string, Job>();
   readonly #byExternalId = new Map<string, Job>();
+  readonly #takes = new Map<string, number>();
   #count = 0;
 
   constructor(clock: SandboxClock, speed: JobTiming) {
@@ -102,6 +105,8 @@ export class JobStore {
 
   create(job: NewJob, outcome: JobOutcome, slowness: number): Job {
     this.#count += 1;
+    const take = this.#takes.get(job.prompt) ?? 0;
+    this.#takes.set(job.prompt, take + 1);
     const made: Job = {
       shape: '16:9',
       audio: false,
@@ -112,6 +117,7 @@ export class JobStore {
       createdAtMs: this.#clock.now(),
       outcome,
       delayFactor: slowness,
+      take,
       polls: 0,
     };
     this.#byId.set(made.id, made);

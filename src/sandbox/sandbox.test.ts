@@ -51,6 +51,8 @@ test('a clip follows the words of the prompt, the look of its vendor, its shape 
   const looks = ['kling', 'sora', 'seedance', 'veo'].map((vendor) => name('a neon street', vendor));
   assert.equal(new Set(looks).size, 4);
   assert.equal(name('qwerty'), name('qwerty'));
+  const takes = [0, 1, 2, 3].map((take) => clip({ prompt: 'the sea', shape: '16:9', audio: true, take }, 'kling').name);
+  assert.equal(new Set(takes).size, 4, 'variations differ');
   assert.equal(clip({ prompt: 'the sea', shape: '9:16', audio: true }).name, 'sea-tall.mp4');
   assert.equal(clip({ prompt: 'a paper boat in the rain', shape: '9:16', audio: true }).name, 'street-tall.mp4');
   assert.equal(clip({ prompt: 'zzz', shape: '1:1', audio: true }).name.endsWith('-square.mp4'), true);
