@@ -70,6 +70,14 @@ describe('the API reference', () => {
     assert.match((await read('/docs.js')).headers.get('content-type') ?? '', /javascript/);
   });
 
+  test('lets a reader fill in the parameters of a path and of a query', async () => {
+    const { text } = await read('/docs');
+    const form = /<form[^>]*data-method="GET" data-path="\/v1\/videos\/:\w+"[\s\S]*?<\/form>/.exec(text)?.[0] ?? '';
+    assert.match(form, /<input name="task_id" required>/);
+    assert.match(form, /<input name="wait" data-query>/);
+    assert.match((await read('/docs.js')).text, /\[data-query\]/);
+  });
+
   test('is in the language of the reader or of the link', async () => {
     const chinese = await fetch(`${running.baseUrl}/docs`, { headers: { 'accept-language': 'zh-CN' } });
     assert.match(await chinese.text(), /<html lang="zh-CN">[\s\S]*生成视频/);

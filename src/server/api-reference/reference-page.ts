@@ -350,15 +350,17 @@ function toCurl(
 
 /** A form that calls the endpoint with the reader's own key; only where a key is all it needs. */
 function toTry(
-  { method, path, policy, accepts = 'json' }: Endpoint,
+  { method, path, policy, query, accepts = 'json' }: Endpoint,
   request: string | undefined,
   texts: ReferenceTexts,
 ) {
   if (policy !== 'model' || accepts === 'upload') return undefined;
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
+  const { properties = {} } = (query ?? {}) as { readonly properties?: Readonly<Record<string, unknown>> };
   return html`<form class="try" hidden data-method="${method}" data-path="${path}"><h3>${texts.try}</h3><p class="note">${texts.sent}</p>
 <label>${texts.key}<input name="key" type="password" autocomplete="off" required placeholder="sk-"></label>
 ${names.map((name) => html`<label>${name}<input name="${name}" required></label>`)}
+${Object.keys(properties).map((name) => html`<label>${name}<input name="${name}" data-query></label>`)}
 ${request === undefined ? undefined : html`<label>${texts.body}<textarea name="body" rows="8" spellcheck="false">${request}</textarea></label>`}
 <button>${texts.send}</button><output hidden></output></form>`;
 }
@@ -402,7 +404,9 @@ for (const form of document.querySelectorAll('form.try')) {
     output.textContent = '…';
     const { method, path } = form.dataset;
     const value = (name) => form.elements.namedItem(name)?.value ?? '';
-    const url = path.replace(/:(\\w+)/g, (_, name) => encodeURIComponent(value(name)));
+    const query = new URLSearchParams();
+    for (const field of form.querySelectorAll('[data-query]')) if (field.value) query.set(field.name, field.value);
+    const url = path.replace(/:(\\w+)/g, (_, name) => encodeURIComponent(value(name))) + (query.size ? '?' + query : '');
     const headers = { Authorization: 'Bearer ' + value('key') };
     const body = method === 'GET' ? undefined : value('body');
     if (body) headers['Content-Type'] = 'application/json';
