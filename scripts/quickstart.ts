@@ -10,7 +10,7 @@ import * as accounts from '../src/contract/accounts.ts';
 import * as accountAdmin from '../src/contract/admin-accounts.ts';
 import * as tokens from '../src/contract/api-tokens.ts';
 import { listModels } from '../src/contract/models.ts';
-import { getStatus } from '../src/contract/service.ts';
+import { getStatus, updateSiteSetting } from '../src/contract/service.ts';
 import { Reelgate } from '../src/sdk/index.ts';
 
 /**
@@ -22,6 +22,8 @@ const FOLDER = 'data';
 const STATE_FILE = join(FOLDER, 'quickstart.json');
 const DATABASE_URL = `sqlite:./${FOLDER}/quickstart.db`;
 const MODEL = 'kling-v3';
+/** Simulated chat model that improves prompts in the studio, which is off by default. */
+const PROMPT_MODEL = 'sandbox-chat';
 const CREDITS = 1_000;
 const CONSOLE = join(import.meta.dirname, '..', 'dist/console');
 const BUILD = join(import.meta.dirname, 'build-console.ts');
@@ -175,6 +177,8 @@ async function createApiKey(baseUrl: string, { username, password }: State): Pro
   const body = { quota_delta: CREDITS * status.quota_per_unit, note: 'quickstart' };
   const params = { id: String(data.id) };
   await administrator.transport.call(accountAdmin.adminUpdateUser, { params, body }, { headers });
+  const promptModel = { params: { name: 'PROMPT_MODEL' }, body: { value: PROMPT_MODEL } };
+  await administrator.transport.call(updateSiteSetting, promptModel, { headers });
   const token = await administrator.transport.call(tokens.createToken, { body: { name: 'quickstart' } }, { headers });
   return token.data.key;
 }

@@ -14,6 +14,8 @@ it('the quickstart generates a video, opens a mailbox, and restarts after root h
   await first.waitFor(/(The service is running)/);
   assert.ok(statSync(join(folder, 'data', 'first-video.mp4')).size > 1000);
   const url = await first.waitFor(/Console +(\S+)/);
+  const status = (await (await fetch(`${url}/api/status`)).json()) as { data: { prompt_model: string } };
+  assert.equal(status.data.prompt_model, 'sandbox-chat', 'the studio offers to improve prompts');
   const password = await first.waitFor(/Sign in +root \/ (\S+)/);
   const login = await fetch(`${url}/api/user/login`, {
     method: 'POST',
