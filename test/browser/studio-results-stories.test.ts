@@ -115,7 +115,14 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     await fixture.running.setSiteSetting('PROMPT_MODEL', 'sandbox-chat');
     const page = await open('writer');
     await page.locator('#prompt').fill('A boat');
-    await page.getByRole('button', { name: /^Improve prompt · about [\d.]+ credits$/ }).click();
+    const improve = page.getByRole('button', { name: /^Improve prompt · about [\d.]+ credits$/ });
+    await improve.waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await waitForExpression(
+      page,
+      `[...document.querySelectorAll('.chip.slot')].every(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`,
+    );
+    await improve.click();
     await waitForExpression(page, `!['', 'A boat'].includes(document.querySelector('#prompt').value)`);
     await page.getByRole('button', { name: studio.templates }).click();
     await page.getByRole('menuitem', { name: 'A boat', exact: true }).waitFor();
