@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { HELP_ZH_CN } from '../src/cli/translate-help.ts';
+import { OUTPUT_ZH_CN } from '../src/cli/translate-output.ts';
 import { EN } from '../src/contract/messages/en.ts';
 import { FAILURES_EN } from '../src/contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../src/contract/messages/failures-zh-cn.ts';
+import { SUMMARIES_ZH_CN } from '../src/contract/messages/summaries-zh-cn.ts';
 import { NOUNS, ZH_CN } from '../src/contract/messages/zh-cn.ts';
 
 /**
@@ -45,6 +48,11 @@ const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
   [/\blike this\b(?!:)/i, 'name the thing'],
   [/\bwallets?\b/i, 'balance'],
   [/\bRemove (user|webhook|budget|client)\b/, 'delete'],
+  [/\b(videos|model calls) at once$/i, 'concurrent videos, concurrent model calls'],
+  [/\b(is|are) on (its|their) way\b/i, 'was sent'],
+  [/\blet (one|a person|an application) in\b/i, 'approve'],
+  [/^(What to make|Made (and|before|in|by))\b/, 'a video is generated'],
+  [/^With this link\b/, 'use this link to'],
 ];
 
 /** Phrases of prose for developers and operators, which no native engineer writes (comments, test titles, documents). */
@@ -83,6 +91,11 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
   [/消息应用|通讯应用/, '即时通讯'],
   [/设备代码/, '设备验证码'],
   [/续写/, '续拍'],
+  [/吊销/, '撤销'],
+  [/令牌数|令牌用量/, 'token：计量单位不译'],
+  [/工作台/, '工作室'],
+  [/负面提示词/, '反向提示词'],
+  [/(已选|其中) ?\{\{count\}\} 条|下一条[。，]/, '视频的量词为“个”'],
   [/[\u4e00-\u9fff](?:[:;,!?]| ?\()|[;,!?)][\u4e00-\u9fff“]|\([\u4e00-\u9fff]/, '全角标点：；，！？（）'],
 ];
 
@@ -153,7 +166,7 @@ async function consoleTexts(language: 'en' | 'zh-cn'): Promise<Entry[]> {
 
 /** Server texts that people read: the sign-in pages, and every pair of an English and a Chinese text. */
 const SERVER_TEXTS: readonly Entry[] = list('src/server').flatMap((path) => {
-  if (path.endsWith('/texts.ts')) return sentencesOf(path);
+  if (/\/(texts|reference-page)\.ts$/.test(path)) return sentencesOf(path);
   const pairs = readFileSync(new URL(path, root), 'utf8').matchAll(
     /(?:\ben|'zh-CN'): (?:'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`)/g,
   );
@@ -162,6 +175,14 @@ const SERVER_TEXTS: readonly Entry[] = list('src/server').flatMap((path) => {
     text: (single ?? template ?? '').replace(/\$\{[^}]*\}/g, '…'),
   }));
 });
+
+/** Lines of the Chinese documents without the targets of their links. */
+const CHINESE_DOCUMENTS: readonly Entry[] = globSync(['*.zh-CN.md', 'docs/*.zh-CN.md'], { cwd: root }).flatMap(
+  (place) =>
+    readFileSync(new URL(place, root), 'utf8')
+      .split('\n')
+      .map((line) => ({ place, text: line.replace(/\]\([^)]*\)/g, ']') })),
+);
 
 function findings(entries: readonly Entry[], table: typeof ENGLISH): string[] {
   const isExcepted = ({ place, text }: Entry): boolean =>
@@ -189,7 +210,11 @@ test('Chinese texts use the agreed terms', async () => {
     ...entriesOf('messages/zh-cn', ZH_CN),
     ...entriesOf('messages/nouns', NOUNS),
     ...entriesOf('messages/failures-zh-cn', FAILURES_ZH_CN),
+    ...entriesOf('messages/summaries-zh-cn', SUMMARIES_ZH_CN),
+    ...entriesOf('cli/translate-help', HELP_ZH_CN),
+    ...OUTPUT_ZH_CN.map(([place, text]) => ({ place, text })),
     ...SERVER_TEXTS,
+    ...CHINESE_DOCUMENTS,
   ];
   assert.deepEqual(findings(entries, [...CHINESE, ...excludedByGlossary(GLOSSARY_COLUMNS.zh)]), []);
 });

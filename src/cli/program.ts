@@ -33,7 +33,7 @@ const EPILOGUE = `
 Environment:
   REELGATE_URL           the service
   REELGATE_API_KEY       an sk- key for videos, chat and models, in place of a sign-in
-  REELGATE_ACCESS_TOKEN  a user access token for account commands; with REELGATE_USER_ID
+  REELGATE_ACCESS_TOKEN  a management access token for account commands; with REELGATE_USER_ID
   REELGATE_CONFIG_DIR    where the sign-in and the settings are kept
   REELGATE_KEYCHAIN=0    keep tokens in a file only you can read, not in the keychain
   NO_COLOR, FORCE_COLOR  no colours; colours without a terminal too

@@ -18,7 +18,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'how this machine is shown to you when you confirm': '确认时显示的本机名称',
   'get a new code automatically whenever one expires': '验证码过期后自动获取新的',
   'sign in without a terminal, or in CI': '在没有终端的环境或 CI 中登录',
-  'End the sign-in of this machine; its tokens are revoked at once': '结束本机的登录；其令牌立即吊销',
+  'End the sign-in of this machine; its tokens are revoked at once': '结束本机的登录；其令牌立即撤销',
   "end the account's sign-ins on all other devices too": '同时结束账号在其他所有设备上的登录',
   'only delete the tokens here, when the service cannot be reached': '无法连接服务时，只删除本机的令牌',
   'Show the account, its balance and how you are signed in': '显示账号、余额与登录方式',
@@ -35,7 +35,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'quality mode, where the model has one': '画质模式（模型支持时）',
   'aspect ratio, such as 16:9': '宽高比，例如 16:9',
   'such as 1080p': '例如 1080p',
-  'negative prompt: what the video must not show': '负面提示词：视频中不应出现的内容',
+  'negative prompt: what the video must not show': '反向提示词：视频中不应出现的内容',
   'the same seed makes a similar video': '相同的种子生成相近的视频',
   'with sound, where the model has a choice': '带声音（模型可选时）',
   'without sound, where the model has a choice': '不带声音（模型可选时）',
@@ -66,7 +66,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'the task id of a finished video': '已完成视频的任务 ID',
   'List the links that work': '列出有效的链接',
   'a task id; default: all videos': '任务 ID；默认所有视频',
-  'Revoke a link at once': '立即吊销链接',
+  'Revoke a link at once': '立即撤销链接',
   'an id from "reelgate video shares"': '“reelgate video shares”中的 ID',
   'Download a finished video; an interrupted download is resumed': '下载已完成的视频；中断后可续传',
   'where to save it': '保存位置',
@@ -120,7 +120,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'an image for the model; repeatable': '给模型的图片；可重复',
   'longest response': '最长响应',
   'wait for the complete response': '等待完整响应',
-  'count the tokens of the question in place of asking it, free of charge': '只计算问题的令牌数，不提问；免费',
+  'count the tokens of the question in place of asking it, free of charge': '只计算问题的 token 数，不提问；免费',
   'what to ask; "-" or none: from standard input, or a conversation on a terminal':
     '问题；“-”或不写：从标准输入读取，在终端中则为对话',
   'List the models you may use; with a sign-in also what they cost and how long they take':
@@ -135,7 +135,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'Remove a default': '删除默认值',
   'Devices and applications with access to the account; end one': '可访问账号的设备与应用；可结束其登录',
   'List the sign-ins, newest first': '列出登录，最新在前',
-  'End a sign-in; its tokens are revoked at once': '结束登录；其令牌立即吊销',
+  'End a sign-in; its tokens are revoked at once': '结束登录；其令牌立即撤销',
   'API keys (sk-…) of the account; asks for your password': '账号的 API 密钥（sk-…）；需要密码',
   'List the keys; only the first letters of each are shown': '列出密钥；只显示各密钥的前几位',
   'Create a key; it is shown only now': '创建密钥；仅此一次显示',
@@ -145,9 +145,9 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'only this model; repeatable': '仅限此模型；可重复',
   'only from this IP address or CIDR range; repeatable': '仅限此 IP 地址或 CIDR 网段；可重复',
   'requests a minute': '每分钟请求数',
-  'tokens a minute': '每分钟令牌数',
-  'model calls at once': '并发模型调用数',
-  'videos in progress at once': '并发视频数',
+  'tokens a minute': '每分钟 token 数',
+  'concurrent model calls': '同时进行的模型调用数',
+  'concurrent videos': '同时生成的视频数',
   'videos that may wait for a slot': '可排队的视频数',
   'Change what a key may spend': '修改密钥的消费上限',
   'spending limit in all': '总消费上限',
@@ -156,7 +156,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
     '轮换密钥；新密钥仅此一次显示，旧密钥保留一段时间',
   'how long the old secret still works, at most 168 hours; default: 24': '旧密钥的保留小时数，最多 168；默认 24',
   'end the old secrets now instead': '改为立即使旧密钥失效',
-  'Revoke a key at once': '立即吊销密钥',
+  'Revoke a key at once': '立即撤销密钥',
   'Organizations you belong to, their members and invitations': '您所在的组织及其成员与邀请',
   'List them with your role': '列出组织与您的角色',
   'Create an organization; you become its owner': '创建组织；您成为所有者',
@@ -183,7 +183,7 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'Get a mailbox': '申请邮箱',
   'the part before the @; default: chosen by the service': '@ 前的部分；默认由服务选择',
   'Show the password for mail programs, with hosts and ports': '显示邮件程序的密码、主机与端口',
-  'create a new one; the old one is revoked at once': '创建新密码；旧密码立即吊销',
+  'create a new one; the old one is revoked at once': '创建新密码；旧密码立即撤销',
   'Plans on offer, and what is left of yours': '可购套餐与您的剩余额度',
   'List the plans on offer': '列出可购套餐',
   'Show your plan: remaining allowance, next reset and rate of use': '显示您的套餐：剩余额度、重置时间与消耗速度',
@@ -249,11 +249,11 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
   'For administrators, with REELGATE_ACCESS_TOKEN: what was settled against what vendors took from their accounts':
     '管理员命令，需 REELGATE_ACCESS_TOKEN：结算金额与供应商实际扣费的对比',
   "List accounts that can be compared, when they were read, and whether a day's figures agree":
-    '列出可核对的账户、读取时间及当日是否一致',
+    '列出可核对的账号、读取时间及当日是否一致',
   'List the newest readings': '列出最近的读数',
   'only this channel': '仅限此渠道',
   'single readings, or days of UTC': '单次读数，或按 UTC 天汇总',
-  "Read a channel's account now and compare": '立即读取渠道账户并核对',
+  "Read a channel's account now and compare": '立即读取渠道账号并核对',
   'its number': '编号',
   'On the server itself: works on the database of DATABASE_URL (environment or .env), running or not':
     '在服务器上运行：操作 DATABASE_URL（环境变量或 .env）的数据库，服务运行与否均可',
@@ -336,7 +336,7 @@ export const EPILOGUE_ZH_CN = `
 环境变量：
   REELGATE_URL           服务地址
   REELGATE_API_KEY       用于视频、对话与模型的 sk- 密钥，代替登录
-  REELGATE_ACCESS_TOKEN  用于账号命令的用户访问令牌，与 REELGATE_USER_ID 一起使用
+  REELGATE_ACCESS_TOKEN  用于账号命令的管理访问令牌，与 REELGATE_USER_ID 一起使用
   REELGATE_CONFIG_DIR    保存登录与设置的位置
   REELGATE_KEYCHAIN=0    将令牌存于仅您可读的文件，而非钥匙串
   NO_COLOR, FORCE_COLOR  不使用颜色；没有终端时也使用颜色

@@ -120,7 +120,7 @@ export const adminAddClientSecret = endpoint({
 export const adminDeleteClientSecret = endpoint({
   method: 'DELETE',
   path: '/api/admin/device-clients/:id/secrets/:secret',
-  summary: 'Retire one of two secrets',
+  summary: 'Revoke one of two secrets',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',

@@ -98,8 +98,8 @@ function addCreateCommand(keys: Command, run: RunCommand): void {
     .addOption(repeatableOption('--from <address>', 'only from this IP address or CIDR range; repeatable', 'anywhere'))
     .option('--rpm <n>', 'requests a minute', parsePositiveInteger)
     .option('--tpm <n>', 'tokens a minute', parsePositiveInteger)
-    .option('--calls <n>', 'model calls at once', parsePositiveInteger)
-    .option('--videos <n>', 'videos in progress at once', parsePositiveInteger)
+    .option('--calls <n>', 'concurrent model calls', parsePositiveInteger)
+    .option('--videos <n>', 'concurrent videos', parsePositiveInteger)
     .option('--waiting <n>', 'videos that may wait for a slot', parsePositiveInteger)
     .description('Create a key; it is shown only now')
     .action((name: string, options: CreateOptions, command: Command) =>
@@ -195,8 +195,8 @@ function formatRates(row: ApiToken): string {
   const parts = [
     [row.requests_per_minute, 'requests/min'],
     [row.tokens_per_minute, 'tokens/min'],
-    [row.concurrent_calls, 'calls at once'],
-    [row.concurrent_tasks, 'videos at once'],
+    [row.concurrent_calls, 'concurrent calls'],
+    [row.concurrent_tasks, 'concurrent videos'],
     [row.queued_tasks, 'waiting videos'],
   ] as const;
   const shown = parts.flatMap(([limit, what]) => (limit === null ? [] : [`${limit} ${what}`]));

@@ -75,7 +75,7 @@ export const EN = {
   last_owner: 'The last owner cannot leave an organization or give up the role. Make someone else an owner first.',
   organizations_full: 'You own as many organizations as one account can.',
   not_exist: 'No such {what}.',
-  in_use: 'This {what} is in use and cannot be removed.',
+  in_use: 'This {what} is in use and cannot be deleted.',
   already_exists: 'This {what} exists already.',
 
   client_unknown: 'This client is unknown or disabled.',
@@ -103,8 +103,8 @@ export const EN = {
   user_code_processed: 'Processing failed: this code was already approved or denied.',
   device_token_missing: 'Send the access_token as a bearer token.',
   device_authorization_missing: 'No device sign-in belongs to this token.',
-  secrets_full: 'This client has two secrets already. Retire one first.',
-  last_secret: 'The only secret of a client cannot be retired. Add another one first.',
+  secrets_full: 'This client has two secrets already. Revoke one first.',
+  last_secret: 'The only secret of a client cannot be revoked. Add another one first.',
   form_expired: 'This page was open for too long, or was sent from another site. Try again.',
 
   device_logged_in: 'Signed in.',
@@ -123,10 +123,10 @@ export const EN = {
     'The spend limit of {owner} is {limit} per {period}: {needed} needed, {available} left. It renews at {renews}.',
   token_limit_reached: 'This key’s limit is {limit}: {needed} needed, {available} left.',
 
-  channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
+  channel_in_use: 'This channel still has {count} unfinished tasks. Disable it now and delete it when they have ended.',
   credential_in_use:
-    'A credential that is left out still has {count} unfinished tasks. Disable it now and remove it when they have ended.',
-  model_in_use: 'The model {model} cannot be removed: {user} names it.',
+    'A credential that is left out still has {count} unfinished tasks. Disable it now and delete it when they have ended.',
+  model_in_use: 'The model {model} cannot be deleted: {user} names it.',
   model_not_found: 'There is no model {model} here.',
   model_retired: 'The vendor has retired the model {model}.',
   model_retired_for: 'The vendor has retired the model {model}. Its successor is {successor}.',
@@ -160,7 +160,7 @@ export const EN = {
   app_password_new_later:
     'The new password works at once; the mail server may accept the old one for up to {minutes} more minutes.',
 
-  webhooks_full: 'You have {most} webhooks, which is the maximum. Remove one first.',
+  webhooks_full: 'You have {most} webhooks, which is the maximum. Delete one first.',
   webhook_disabled: 'This webhook is disabled. Enable it first.',
   notification_invalid: 'Invalid notification ID.',
   too_many_streams: 'This account has too many open streams.',
@@ -168,7 +168,7 @@ export const EN = {
   code_invalid: 'This redemption code is not valid.',
   code_used: 'This redemption code was used already.',
   code_expired: 'This redemption code has expired or was revoked.',
-  package_builtin: 'This plan belongs to the service and cannot be removed or renamed.',
+  package_builtin: 'This plan belongs to the service and cannot be deleted or renamed.',
   package_unavailable: 'The plan of this code is not available now. Ask the administrator.',
   ticket_closed: 'This ticket is closed. Open a new one.',
   ticket_full: 'This ticket has {most} replies and takes no more. Open a new one.',
@@ -191,7 +191,7 @@ export const EN = {
   content_not_found: 'Video not found.',
   favourites_full: 'You have {most} favourites, which is the maximum. Remove one first.',
   collections_full: 'You have {most} collections, which is the maximum. Delete one first.',
-  shares_full: 'A video can have {each} links and an account {most}, and one limit is reached. Remove a link first.',
+  shares_full: 'A video can have {each} links and an account {most}, and one limit is reached. Revoke a link first.',
   content_unavailable: 'The vendor of this video did not deliver it. Try again later.',
   operation_unsupported: 'This service does not offer {operation}; start a new video instead.',
   remix_unsupported: 'Only completed Sora-style tasks can be remixed.',

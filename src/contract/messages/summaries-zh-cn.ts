@@ -45,7 +45,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'End the old secrets of an API key now': '立即使某 API 密钥的旧密钥失效',
   "One of the account's API keys": '自己的一个 API 密钥',
   'API keys of the account': '自己的 API 密钥',
-  'Revoke an API key; it stops working at once': '吊销 API 密钥；立即失效',
+  'Revoke an API key; it stops working at once': '撤销 API 密钥；立即失效',
   'Give an API key a new secret, shown once; the old one works for a while. Id, limits and usage stay':
     '轮换 API 密钥：新密钥仅显示一次，旧密钥保留一段时间；ID、限制与用量不变',
   'Change an API key; only the named keys change': '修改 API 密钥；只更改所列的键',
@@ -91,7 +91,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Check a credential with the upstream': '向上游验证凭证是否可用',
   'Sign out one Claude Code': '退出一个 Claude Code 登录',
   'Users signed in to Claude Code, last used first': '已登录 Claude Code 的用户，最近使用的在前',
-  'Tokens of a message by Claude Code; free of charge': '计算 Claude Code 消息的令牌数；免费',
+  'Tokens of a message by Claude Code; free of charge': '计算 Claude Code 消息的 token 数；免费',
   'Begin a sign-in of Claude Code (RFC 8628 section 3.1); needs no parameter':
     '开始 Claude Code 登录（RFC 8628 第 3.1 节）；无需参数',
   'Whether the gateway responds and the token works': '网关是否可用、令牌是否有效',
@@ -133,7 +133,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Add a second active secret, for rotation; shown once': '添加第二个有效密钥用于轮换；仅显示一次',
   'Create an official client; its secret is shown once': '创建官方客户端；密钥仅显示一次',
   'Delete a client and end all its device sign-ins': '删除客户端并结束其全部设备登录',
-  'Retire one of two secrets': '停用两个密钥之一',
+  'Revoke one of two secrets': '撤销两个密钥之一',
   'One official client': '单个官方客户端',
   'Official clients of device authorization': '设备授权的官方客户端',
   'Change a client or disable it: no new codes, polls or refreshes from then on; making it public ends its secrets':
@@ -201,7 +201,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Model Context Protocol over Streamable HTTP, versions 2025-06-18, 2025-11-25 and 2026-07-28':
     '模型上下文协议（Streamable HTTP），版本 2025-06-18、2025-11-25 与 2026-07-28',
   'Chat completion, streamed or not': '对话补全，支持流式',
-  "Tokens of a message in the form of Anthropic's API; free of charge": '计算消息的令牌数（Anthropic 格式）；免费',
+  "Tokens of a message in the form of Anthropic's API; free of charge": '计算消息的 token 数（Anthropic 格式）；免费',
   'Embedding vectors of texts': '文本的嵌入向量',
   "Google's generateContent, streamGenerateContent (with `alt=sse`) and countTokens, as `{model}:{method}`; the key may be in the query":
     'Google 的 generateContent、streamGenerateContent（`alt=sse`）与 countTokens，路径为 `{model}:{method}`；密钥可放在查询参数中',
@@ -338,7 +338,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   "Settled amounts against the vendors' charges, by channel and hour, newest first":
     '结算金额与供应商扣费的对比，按渠道与小时，时间倒序',
   "Read the vendor's account now and compare; null where the vendor has no such endpoint":
-    '立即读取供应商账户并核对；供应商无此接口时为 null',
+    '立即读取供应商账号并核对；供应商无此接口时为 null',
   'The requests of all accounts as CSV, at most 50,000 rows': '所有账号的请求记录（CSV），最多 50,000 行',
   'The requests of the account as CSV, at most 50,000 rows': '账号的请求记录（CSV），最多 50,000 行',
   'Success rate, durations and cost of the newest 20,000 matching calls, of all accounts':

@@ -257,7 +257,7 @@ export function toOpenApi(
         accessToken: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A user access token, or the access_token of a device sign-in.',
+          description: 'A management access token, or the access_token of a device sign-in.',
         },
         session: { type: 'apiKey', in: 'cookie', name: 'session' },
         userId: {

@@ -43,7 +43,7 @@ export default {
     ratesHint: 'Leave empty for no limit',
     requestsPerMinute: 'Requests a minute',
     tokensPerMinute: 'Tokens a minute',
-    concurrentCalls: 'Model calls at once',
+    concurrentCalls: 'Concurrent model calls',
     concurrentTasks: 'Concurrent videos',
     queuedTasks: 'Waiting videos',
     allModels: 'All models',

@@ -178,7 +178,7 @@ export default {
     priorityHint: 'The highest is used first.',
     weight: 'Weight',
     weightHint: 'Share among channels of the same priority.',
-    concurrentTasks: 'Videos at once',
+    concurrentTasks: 'Concurrent videos',
     concurrentTasksHint:
       'For each key, over all processes; further ones go to the next channel, or wait. Empty: unlimited.',
     noJson: 'The service account is not valid JSON. Paste the whole file, from { to }.',

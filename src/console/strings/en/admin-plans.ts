@@ -28,7 +28,7 @@ export default {
   duration: 'Duration (days)',
   storageDays: 'Videos kept (days)',
   storageGb: 'Space for videos (GiB)',
-  concurrentTasks: 'Videos at once',
+  concurrentTasks: 'Concurrent videos',
   queuedTasks: 'Waiting videos',
   tasksHint: 'Of each account; further ones wait. Empty: unlimited.',
   waitingHint: 'Of each account. Empty: 10,000.',

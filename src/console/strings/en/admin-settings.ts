@@ -89,7 +89,7 @@ export default {
     FILES_JSONL_MB: 'Of one uploaded file.',
     NEW_USER_QUOTA: 'Starting balance of a new account.',
     OAUTH_CLIENT_METADATA:
-      'They publish a document at their client ID, an https URL. Each person decides whether to let one in.',
+      'They publish a document at their client ID, an https URL. Each user decides whether to approve one.',
     TIME_ZONE:
       'IANA name such as Asia/Shanghai. Spend limits renew at its midnight, on Mondays and on the first of a month.',
     LOW_QUOTA: 'When its balance falls below this; 0: never.',

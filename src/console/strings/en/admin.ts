@@ -97,7 +97,7 @@ export default {
     resetLink: 'Password link',
     resetLinkTitle: 'Password link for {{name}}',
     resetLinkText:
-      'With this link {{name}} sets a new password. It works once, within a day; earlier links stop working. Setting the password signs out all sessions and devices; two-step verification stays on.',
+      '{{name}} can use this link to set a new password. It works once, within a day; earlier links stop working. Setting the password signs out all sessions and devices; two-step verification stays on.',
     resetLinkAction: 'Create link',
     resetLinkMade:
       'Send this to {{name}} securely: it opens the account. It works until {{time}} and is not shown again.',
@@ -239,7 +239,7 @@ export default {
     understood: 'I have checked every setting',
   },
   deviceClients: {
-    lead: 'Programs that can ask users to sign in a device or to let an application in. Users see their names.',
+    lead: 'Programs that can ask users to sign in a device or to approve an application. Users see their names.',
     make: 'Add client',
     name: 'Name',
     nameHint: 'Shown to users when they are asked to allow it.',

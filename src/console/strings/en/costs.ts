@@ -137,8 +137,7 @@ export default {
     byReading: 'Each reading',
     byDay: 'Days (UTC)',
     noAccountsTitle: 'No account can be compared',
-    noAccountsText:
-      'Channels appear here whose vendor tells, with a channel’s credentials, what it took from the account.',
+    noAccountsText: 'Channels appear here if their vendor reports what it deducted from the account.',
     emptyTitle: 'No readings yet',
     emptyText: 'Accounts are read every hour. The first reading is what later ones are compared with.',
   },

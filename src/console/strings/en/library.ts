@@ -4,7 +4,7 @@ export default {
   madeFrom: { edit: 'Edited from', extend: 'Extended from', remix: 'Remixed from' },
   versions: { edit: 'Edited', extend: 'Extended', remix: 'Remixed' },
   imported: 'Imported',
-  importedHint: 'Made and paid before this account was imported; no charge of this service.',
+  importedHint: 'Generated and paid for before this account was imported. This service did not charge it.',
   reuseHint: 'Fill the form with these parameters',
   share: {
     title: 'Share this video',

@@ -55,7 +55,7 @@ export default {
     title: 'Reset your password',
     text: 'Enter the e-mail address you confirmed for your account. A link for a new password is sent to it.',
     action: 'Send the link',
-    sent: 'If an account has confirmed {{email}}, a link is on its way to it. It works for 30 minutes.',
+    sent: 'If an account has confirmed {{email}}, we have sent it a link. The link works for 30 minutes.',
     back: 'Back to signing in',
   },
   reset: {

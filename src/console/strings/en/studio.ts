@@ -54,7 +54,7 @@ export default {
   example2: 'Slow dolly through a sunlit greenhouse, dust in the air, 35 mm film',
   example3: 'A red fox leaps through fresh snow in slow motion, shallow depth of field',
   useLink: 'Use link',
-  operation: 'What to make',
+  operation: 'Operation',
   operations: { generate: 'New video', edit: 'Edit', extend: 'Extend' },
   promptFor: {
     edit: 'Describe what to change in the source video …',
@@ -242,7 +242,7 @@ export default {
   vendorDetails: 'Details from the vendor',
   vendorCode: 'Code',
   took: 'took {{time}}',
-  importedCost: 'Made before this account was imported; charged there: {{price}}.',
+  importedCost: 'Generated before this account was imported; charged there: {{price}}.',
   refunded: 'Not charged. {{price}} returned.',
   charged: 'Charged {{price}}',
   reuse: 'Reuse settings',

@@ -46,7 +46,7 @@ export default {
     requestsPerMinute: '每分钟请求数',
     tokensPerMinute: '每分钟 token 数',
     concurrentCalls: '同时进行的模型调用',
-    concurrentTasks: '未完成的视频数',
+    concurrentTasks: '同时生成的视频数',
     queuedTasks: '排队的视频数',
     allModels: '所有模型',
     used: '最近使用',

@@ -324,7 +324,7 @@ export default {
     label: '参数结构（JSON Schema）',
     hint: '描述额外参数的 JSON Schema。工作室据此生成表单，调用时据此校验。',
     placeholder: '无：仅使用视频通用参数',
-    noObject: '这是 JSON，但模式必须是对象：{ … }。',
+    noObject: '这是 JSON，但参数结构必须是对象：{ … }。',
     wrongAt: '第 {{line}} 行：{{what}}',
     tidy: '整理格式',
     example: '从示例开始',

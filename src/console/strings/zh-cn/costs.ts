@@ -119,7 +119,7 @@ export default {
     billed: '供应商扣除',
     settled: '已结算',
     difference: '差额',
-    charged: '已收费',
+    charged: '已扣费',
     videos: '视频数',
     result: '当日结果',
     agrees: '一致',

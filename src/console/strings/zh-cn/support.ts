@@ -62,7 +62,7 @@ export default {
     lead: '用户提出的问题。尚未回复的会通知所有管理员。',
     all: '全部工单',
     one: '工单 #{{id}}',
-    subject: '主题',
+    subject: '标题',
     user: '用户',
     status: '状态',
     turn: '待处理方',
