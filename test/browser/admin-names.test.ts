@@ -74,6 +74,32 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
     await row.getByText(`${audit.fields.priority}: 0 → 7`).waitFor();
   });
 
+  it('finds changes by the name of what changed, and shows amounts and switches in words', async () => {
+    await fixture.running.root.ok('PUT', `/api/admin/users/${maker.id}`, { quota_delta: 1_000_000, note: 'gift' });
+    await open('/admin/audit');
+    await page.getByRole('combobox', { name: audit.target }).fill('mak');
+    await page.getByRole('option', { name: audit.targets.user.replace('{{id}}', 'maker') }).click();
+    await page.waitForURL(/target=user/);
+    await page.locator('main tbody tr').first().getByRole('button').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('2.00 credits').waitFor();
+    assert.equal(await dialog.getByText('1000000').count(), 0);
+    await page.keyboard.press('Escape');
+  });
+
+  it('names the video of a ticket by its prompt', async () => {
+    const { body } = await maker.send('GET', '/api/videos');
+    const [{ task_id: taskId } = { task_id: '' }] = body.data as { task_id: string }[];
+    const ticket = { title: 'Flicker', content: 'The boat flickers.', task_id: taskId };
+    const { id } = await maker.ok<{ id: number }>('POST', '/api/tickets', ticket);
+    await open(`/admin/tickets/${id}`);
+    await page.getByRole('link', { name: PROMPT }).waitFor();
+    const own = await fixture.open();
+    await signIn(own, maker.username, maker.password, `/tickets/${id}`);
+    await own.getByRole('link', { name: STRINGS.en.support.aboutTask.replace('{{task}}', PROMPT) }).waitFor();
+    await own.context().close();
+  });
+
   it('builds the condition of a price line from facts and values', async () => {
     const models = STRINGS.en.adminModels.price;
     const named = (text: string, fact: string): string => text.replace('{{fact}}', fact).replace('{{place}}', '1');

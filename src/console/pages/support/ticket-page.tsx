@@ -47,7 +47,7 @@ import {
 } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatDateTime } from '../../data/format-values.ts';
-import { videosQuery } from '../../data/videos.ts';
+import { videoQuery, videosQuery } from '../../data/videos.ts';
 
 /** One ticket of the user; replies appear automatically. */
 export function TicketPage() {
@@ -155,19 +155,30 @@ function Message({ by_staff, content, task_id, created_time }: MessageProps) {
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {content}
       </Text>
-      {task_id === '' ? null : (
-        <Anchor
-          size="xs"
-          mt="xs"
-          display="inline-block"
-          renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: task_id }} {...props} />}
-        >
-          {t('aboutTask', { task: task_id })}
-        </Anchor>
-      )}
+      {task_id === '' ? null : <VideoLink id={task_id} />}
     </Paper>
   );
 }
+
+/** Link to a video, named by its prompt; by its id while loading or if it was deleted. */
+function VideoLink({ id }: { readonly id: string }) {
+  const { t } = useTranslation('support');
+  const { data: video } = useQuery(videoQuery(id));
+  return (
+    <Anchor
+      size="xs"
+      mt="xs"
+      display="inline-block"
+      style={{ overflowWrap: 'anywhere' }}
+      renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId: id }} {...props} />}
+    >
+      {t('aboutTask', { task: video?.prompt.slice(0, MAX_PROMPT_LENGTH) || id })}
+    </Anchor>
+  );
+}
+
+/** The start of a prompt is enough to recognize a video. */
+const MAX_PROMPT_LENGTH = 100;
 
 /** Adds a reply; refused if someone else has replied meanwhile, so that the user reads that reply first. */
 function UserReplyForm({ ticket }: { readonly ticket: TicketDetail }) {

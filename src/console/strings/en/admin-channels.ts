@@ -77,7 +77,7 @@ export default {
   health: {
     none: 'No recent calls.',
     whole: 'Whole channel',
-    rate: '{{percent}} % failed',
+    rate: '{{percent}}% failed',
     back: 'next attempt',
   },
   credentials: {

@@ -78,7 +78,7 @@ export default {
   health: {
     none: '最近没有调用。',
     whole: '整个渠道',
-    rate: '失败 {{percent}} %',
+    rate: '失败 {{percent}}%',
     back: '恢复尝试',
   },
   credentials: {

@@ -87,7 +87,7 @@ export default {
     request: '申请此套餐',
     buy: '获取此套餐',
     requestTitle: '申请套餐 {{name}}',
-    requestText: '我想开通套餐 {{name}}（{{price}}，{{duration}}）。',
+    requestText: '我想开通套餐 {{name}}（{{price}} {{duration}}）。',
     requestCredits: '申请积分',
     addCredits: '增加积分',
     creditsTitle: '申请积分',

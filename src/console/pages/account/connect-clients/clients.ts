@@ -273,7 +273,7 @@ export const CLIENTS = [
     samples: ({ origin, apiKey }) => [
       {
         text: [
-          'docker run -d -p 3000:8080 -v open-webui:/app/backend/data \\',
+          'docker run -d -p 8080:8080 -v open-webui:/app/backend/data \\',
           ...(isLoopback(origin) ? ['  --add-host=host.docker.internal:host-gateway \\'] : []),
           `  -e OPENAI_API_BASE_URL=${fromContainer(origin)}/v1 -e OPENAI_API_KEY=${apiKey} \\`,
           '  ghcr.io/open-webui/open-webui:main',

@@ -8,7 +8,7 @@ import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { formatRelativeTime } from '../../../data/format-values.ts';
 import { type ApiKey, apiKeysQuery } from '../../../data/keys.ts';
-import { usableModelsQuery } from '../../../data/self.ts';
+import { usableModelsQuery, useSiteName } from '../../../data/self.ts';
 import { cheapestModel } from '../../studio/models.ts';
 import { CLIENTS, type Client, type ClientId, type SampleValues } from './clients.ts';
 
@@ -35,6 +35,7 @@ interface ConnectPanelProps {
 export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPanelProps) {
   const { t } = useTranslation('account');
   const [clientId, setClientId] = useState<ClientId>('videoCurl');
+  const siteName = useSiteName();
   const models = useQuery(usableModelsQuery);
   const usable = (models.data ?? []).filter(
     ({ id, permitted }) => permitted && (allowedModels.length === 0 || allowedModels.includes(id)),
@@ -46,7 +47,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
     apiKey: apiKey ?? API_KEY_PLACEHOLDER,
     model: chatModel?.id ?? MODEL_PLACEHOLDER,
     videoModel: cheapestModel(usable)?.id ?? VIDEO_MODEL_PLACEHOLDER,
-    siteName: 'Reelgate',
+    siteName,
   };
   const select = (id: string | null): void => setClientId(CLIENTS.find((each) => each.id === id)?.id ?? 'videoCurl');
   return (

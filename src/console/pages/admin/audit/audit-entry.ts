@@ -58,7 +58,7 @@ export function toFieldChanges(before: unknown, after: unknown): FieldChange[] {
 }
 
 /** A value as text: '' for none, undefined for one too long for a sentence. */
-function toShortText(value: unknown): string | undefined {
+export function toShortText(value: unknown): string | undefined {
   if (value === undefined || value === null) return '';
   const isList = Array.isArray(value) && value.every((each) => typeof each !== 'object');
   if (typeof value === 'object' && !isList) return undefined;

@@ -1,4 +1,5 @@
-import { Anchor, Code, Text } from '@mantine/core';
+import { Anchor, Code, Select, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { IconHistory, IconLogin2 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -6,25 +7,26 @@ import type { TFunction } from 'i18next';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListLogins } from '../../../../contract/accounts.ts';
-import { adminListAudit } from '../../../../contract/admin-accounts.ts';
+import { adminListAudit, adminListUsers } from '../../../../contract/admin-accounts.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { DataTable, PagedTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
-import {
-  ChoiceFilter,
-  FilterBar,
-  OrganizationFilter,
-  TextFilter,
-  UserFilter,
-} from '../../../components/list/filter-bar.tsx';
-import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { ChoiceFilter, FilterBar, OrganizationFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
+import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
 import { loginAttemptColumns } from '../../../components/login-attempts.tsx';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { type AuditEntry, listQuery, useUserNames } from '../../../data/admin.ts';
+import { type AuditEntry, listQuery, useChannels, useUserNames } from '../../../data/admin.ts';
 import { formatDateTime, formatLabelled } from '../../../data/format-values.ts';
-import { auditTargetPath, changedKeys, type FieldChange, recordedName, toFieldChanges } from './audit-entry.ts';
+import {
+  auditTargetPath,
+  changedKeys,
+  type FieldChange,
+  recordedName,
+  toFieldChanges,
+  toShortText,
+} from './audit-entry.ts';
 
 const NAMESPACES = ['audit', 'admin-settings', 'app'] as const;
 
@@ -43,7 +45,7 @@ export function AuditLogPage() {
         <UserFilter filters={filters} name="actor_id" label={t('actor')} />
         <OrganizationFilter filters={filters} />
         <ChoiceFilter filters={filters} name="action" label={t('action')} width={260} choices={listActions(t)} />
-        <TextFilter filters={filters} name="target" label={t('target')} placeholder="channel:3" />
+        <TargetFilter filters={filters} entries={entries.data?.data ?? []} />
       </FilterBar>
       <PagedTable
         label={t('app:pages.audit')}
@@ -83,6 +85,51 @@ export function AuditLogPage() {
       />
       {shown === undefined ? null : <BeforeAndAfterDialog entry={shown} onClose={() => setShown(undefined)} />}
     </Page>
+  );
+}
+
+const MAX_USERS = 20;
+
+interface TargetFilterProps {
+  readonly filters: ListFilters;
+  /** Their targets are offered too. */
+  readonly entries: readonly AuditEntry[];
+}
+
+/** Filters by what was changed, chosen by its name: users found by the typed text, channels, and targets of the page. */
+function TargetFilter({ filters, entries }: TargetFilterProps) {
+  const { t } = useTranslation(NAMESPACES);
+  const list = useTranslation('list');
+  const [search, setSearch] = useState('');
+  const [debounced] = useDebouncedValue(search.trim(), 250);
+  const channels = useChannels();
+  const selected = filters.value.target;
+  const selectedUser = /^user:(\d+)$/.exec(selected ?? '')?.[1];
+  const nameOf = useUserNames(selectedUser === undefined ? [] : [Number(selectedUser)]);
+  const users = useQuery({
+    ...listQuery(adminListUsers, { page_size: String(MAX_USERS), q: debounced }),
+    enabled: debounced !== '',
+  });
+  const choices = new Map(entries.map((entry) => [entry.target, describeTarget(t, entry)]));
+  const add = (target: string, name: string | undefined): void => {
+    if (!choices.has(target)) choices.set(target, describeTarget(t, { target, target_name: name ?? '' }));
+  };
+  for (const { id, name } of channels) add(`channel:${id}`, name);
+  for (const { id, username } of users.data?.data ?? []) add(`user:${id}`, username);
+  if (selected !== undefined) add(selected, selectedUser === undefined ? '' : nameOf(Number(selectedUser)));
+  return (
+    <Select
+      label={t('target')}
+      placeholder={list.t('any')}
+      w={{ base: '100%', xs: 220 }}
+      data={[...choices].map(([value, label]) => ({ value, label }))}
+      value={selected ?? null}
+      onChange={(value) => filters.set('target', value ?? undefined)}
+      onSearchChange={(text) => setSearch(text === choices.get(selected ?? '') ? '' : text)}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': t('target'), tabIndex: -1 }}
+    />
   );
 }
 
@@ -137,8 +184,8 @@ function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; 
               </Text>
             ),
           },
-          { label: t('before'), cell: (key) => <Value value={side(entry.before)[key]} /> },
-          { label: t('after'), cell: (key) => <Value value={side(entry.after)[key]} /> },
+          { label: t('before'), cell: (key) => <Value field={key} value={side(entry.before)[key]} /> },
+          { label: t('after'), cell: (key) => <Value field={key} value={side(entry.after)[key]} /> },
         ]}
       />
       <Text size="xs" c="dimmed" mt="md">
@@ -149,8 +196,18 @@ function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; 
   );
 }
 
-function Value({ value }: { readonly value: unknown }) {
-  const text = value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+/** A value in words as in the list, or completely if it is too long for that. */
+function Value({ field, value }: { readonly field: string; readonly value: unknown }) {
+  const toText = useValueText();
+  const short = toShortText(value);
+  const text =
+    value === undefined
+      ? '–'
+      : short !== undefined
+        ? toText(field, short)
+        : typeof value === 'string'
+          ? value
+          : JSON.stringify(value, null, 1);
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
       {text}
@@ -191,11 +248,11 @@ const AMOUNTS: ReadonlySet<string> = new Set([
   'spend_limit_amount',
 ]);
 
-/** Writes a change as "Priority: 0 → 5". */
-function useDescribeChange(): (change: FieldChange) => string {
+/** Writes the value of a field as pages show it: amounts with their unit, times and switches in words. */
+function useValueText(): (field: string, text: string) => string {
   const { t } = useTranslation(NAMESPACES);
   const credits = useFormatCredits();
-  const toText = (field: string, text: string): string => {
+  return (field, text) => {
     if (text === '') return t('none');
     if (text === 'true' || text === 'false') return t(text === 'true' ? 'yes' : 'no');
     if (field === 'status') return t(`statuses.${text as 'open'}`, { defaultValue: text });
@@ -203,6 +260,12 @@ function useDescribeChange(): (change: FieldChange) => string {
     if (isSwitch(field) && (text === '0' || text === '1')) return t(text === '1' ? 'yes' : 'no');
     return toSnakeCase(field).endsWith('_at') && Number(text) > 0 ? formatDateTime(Number(text) / 1000) : text;
   };
+}
+
+/** Writes a change as "Priority: 0 → 5". */
+function useDescribeChange(): (change: FieldChange) => string {
+  const { t } = useTranslation(NAMESPACES);
+  const toText = useValueText();
   return ({ field, before, after }) => {
     const name = describeField(t, field);
     if (after === undefined) return name;
@@ -217,8 +280,10 @@ type T = TFunction<typeof NAMESPACES>;
 const describeAction = (t: T, action: string): string =>
   t(`actions.${action as 'user.update'}`, { defaultValue: action });
 
+type NamedTarget = Pick<AuditEntry, 'target' | 'target_name'> & Partial<Pick<AuditEntry, 'before' | 'after'>>;
+
 /** Converts `user:12` to "User ada", or to "User 12" if the target never had a name. */
-function describeTarget(t: T, { target, target_name: name, before, after }: AuditEntry): string {
+function describeTarget(t: T, { target, target_name: name, before, after }: NamedTarget): string {
   const at = target.indexOf(':');
   if (at < 0) return target;
   const kind = target.slice(0, at) as 'user';

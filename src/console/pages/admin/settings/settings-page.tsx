@@ -214,7 +214,7 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
     flex: 1,
   };
   const isAmount = setting.name.endsWith('_QUOTA') && /^\d+$/.test(value);
-  if (setting.kind === 'picture') return <LogoField {...common} onChange={onChange} />;
+  if (setting.kind === 'picture') return <LogoField {...common} value={value} onChange={onChange} />;
   if (setting.kind === 'choice')
     return (
       <Select
@@ -284,10 +284,12 @@ interface LogoFieldProps {
   readonly label: string;
   readonly description: string;
   readonly disabled: boolean;
+  /** A data URL once an image was chosen. */
+  readonly value: string;
   readonly onChange: (dataUrl: string) => void;
 }
 
-function LogoField({ label, description, disabled, onChange }: LogoFieldProps) {
+function LogoField({ label, description, disabled, value, onChange }: LogoFieldProps) {
   const { t } = useTranslation('admin-settings');
   const toasts = useToasts();
   const read = (file: File | null): void => {
@@ -301,7 +303,7 @@ function LogoField({ label, description, disabled, onChange }: LogoFieldProps) {
   return (
     <Input.Wrapper label={label} description={description} labelElement="div" flex={1}>
       <Group mt={6}>
-        <img src="/logo" width={40} height={40} alt="" />
+        <img src={value.startsWith('data:') ? value : '/logo'} width={40} height={40} alt="" />
         <FileButton accept={LOGO_TYPES} onChange={read}>
           {(props) => (
             <Button {...props} variant="default" size="sm" disabled={disabled}>

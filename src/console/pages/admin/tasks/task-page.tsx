@@ -68,7 +68,6 @@ function TaskDetails({ task }: { readonly task: Task }) {
   return (
     <Page
       title={task.prompt === '' ? t('tasks.one') : task.prompt.slice(0, MAX_TITLE_LENGTH)}
-      tabTitle={`${task.task_id} · ${t('tasks.one')}`}
       subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}
       actions={<TaskState task={task} />}
     >

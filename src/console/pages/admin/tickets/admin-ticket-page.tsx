@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminGetUser } from '../../../../contract/admin-accounts.ts';
+import { listTasks } from '../../../../contract/admin-videos.ts';
 import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import {
   adminDeleteTicket,
@@ -132,19 +133,26 @@ function RequesterPanel({ ticket }: { readonly ticket: AdminTicket }) {
           [t('admin:users.created'), <RelativeTime key="created" at={user?.created_time ?? null} />],
           [
             t('admin.video'),
-            ticket.task_id === '' ? (
-              t('admin.noVideo')
-            ) : (
-              <RouteLink key="video" to="/admin/tasks/$id" params={{ id: ticket.task_id }} size="sm">
-                {ticket.task_id}
-              </RouteLink>
-            ),
+            ticket.task_id === '' ? t('admin.noVideo') : <TaskLink key="video" id={ticket.task_id} size="sm" />,
           ],
         ]}
       />
     </Panel>
   );
 }
+
+/** Link to a video, named by its prompt; by its id while loading or if the prompt is gone. */
+function TaskLink({ id, size }: { readonly id: string; readonly size: 'xs' | 'sm' }) {
+  const { data } = useQuery(listQuery(listTasks, { task_id: id, page_size: '1' }));
+  return (
+    <RouteLink to="/admin/tasks/$id" params={{ id }} size={size} title={id} style={{ overflowWrap: 'anywhere' }}>
+      {data?.data[0]?.prompt.slice(0, MAX_PROMPT_LENGTH) || id}
+    </RouteLink>
+  );
+}
+
+/** The start of a prompt is enough to recognize a video. */
+const MAX_PROMPT_LENGTH = 100;
 
 function StatusSelect({ ticket }: { readonly ticket: AdminTicket }) {
   const { t } = useTranslation(['support', 'app']);
@@ -218,11 +226,7 @@ function Message({ reply, by }: { readonly reply: Reply; readonly by: string }) 
       <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {reply.content}
       </Text>
-      {reply.task_id === '' ? null : (
-        <RouteLink to="/admin/tasks/$id" params={{ id: reply.task_id }} size="xs" style={{ overflowWrap: 'anywhere' }}>
-          {reply.task_id}
-        </RouteLink>
-      )}
+      {reply.task_id === '' ? null : <TaskLink id={reply.task_id} size="xs" />}
     </Paper>
   );
 }
