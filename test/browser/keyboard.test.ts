@@ -224,6 +224,18 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
     await goTo(page, channel.name, `**/admin/channels/${channel.id}`);
     await press(page, page.getByRole('button', { name: adminChannels.test.action, exact: true }).first());
     await hear(page, adminChannels.test.works.split(' (')[0] ?? '');
+    // Disabled while it ran, the button has the focus again.
+    await page
+      .getByRole('button', { name: adminChannels.test.action, exact: true })
+      .and(page.locator(':focus'))
+      .waitFor();
+    // Nothing is left to save: the form keeps the place of its disabled button.
+    await goTo(page, STRINGS.en.app.pages.settings, '**/admin/settings');
+    const { names, saved_one: saved } = STRINGS.en.adminSettings;
+    await write(page, page.getByRole('textbox', { name: names.SIGN_IN_NOTICE }), 'Maintenance on Sunday');
+    await press(page, page.getByRole('button', { name: STRINGS.en.adminSettings.save }).first());
+    await hear(page, saved);
+    await page.locator('form:focus').waitFor();
     await page.context().close();
   });
 

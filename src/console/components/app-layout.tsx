@@ -29,6 +29,7 @@ import {
 } from '../data/notifications.ts';
 import { PLAN_KEY, selfQuery, useSelf, useSiteName } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
+import { keepFocus } from './keep-focus.ts';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
@@ -49,6 +50,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
   const path = useRouterState({ select: ({ location }) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of a phone closes whenever the page changes
   useEffect(close, [path]);
+  useEffect(keepFocus, []);
   return (
     <>
       <Anchor href="#main" className="skip-link">

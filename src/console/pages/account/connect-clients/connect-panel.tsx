@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Group, Loader, NativeSelect, Stack, Tabs, Text } from '@mantine/core';
 import { IconCheck, IconExternalLink, IconPlugConnected } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Fragment, useState } from 'react';
+import { Fragment, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { API_KEY_PLACEHOLDER } from '../../../components/code-samples.ts';
 import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
@@ -160,10 +160,34 @@ interface Wait {
   readonly usedBefore: number | null;
 }
 
+interface FirstCallProps {
+  readonly tokenId: number;
+  readonly page: number;
+}
+
 /** Waits for the first call with this key. The service records the use of a key within ten seconds. */
-function WaitForFirstCall({ tokenId, page }: { readonly tokenId: number; readonly page: number }) {
-  const { t } = useTranslation('account');
+function WaitForFirstCall(props: FirstCallProps) {
   const [wait, setWait] = useState<Wait>();
+  const region = useRef<HTMLDivElement>(null);
+  // The pressed button disappears: its place keeps the focus.
+  const change = (next: Wait | undefined): void => {
+    region.current?.focus();
+    setWait(next);
+  };
+  return (
+    <div ref={region} tabIndex={-1}>
+      <FirstCallState {...props} wait={wait} setWait={change} />
+    </div>
+  );
+}
+
+interface FirstCallStateProps extends FirstCallProps {
+  readonly wait: Wait | undefined;
+  readonly setWait: (wait: Wait | undefined) => void;
+}
+
+function FirstCallState({ tokenId, page, wait, setWait }: FirstCallStateProps) {
+  const { t } = useTranslation('account');
   const keys = useQuery({
     ...apiKeysQuery(page),
     refetchInterval: ({ state }) =>
