@@ -91,6 +91,9 @@ describe('share links', () => {
       assert.doesNotMatch(text.replace(/<style>.*<\/style>/s, ''), /<script|nobody is told|viduq2|root/i);
       const chinese = await (await visit(`${made.url}?lang=zh-CN`)).text();
       assert.match(chinese, /<html lang="zh-CN">.*下载/s);
+      assert.match(text, /This link works until \w{3} \d+, \d{4}, \d\d:\d\d UTC \(in 1 hour\)/);
+      const week = await share(id, { expires_in_seconds: 7 * 86_400 });
+      assert.match(await (await visit(week.url, { 'accept-language': 'en' })).text(), / UTC \(in 7 days\)/);
       const file = await visit(`${made.url}/video`);
       assert.deepEqual(Buffer.from(await file.arrayBuffer()), CLIP);
       assert.match(text, new RegExp(`href="${pathname}/video" download>`));

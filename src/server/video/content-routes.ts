@@ -245,15 +245,26 @@ const plainGraph = ({ locale, siteName, url }: SharePageContext, title: string):
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 48;
 
+/** As the console writes deadlines. */
+const DEADLINE = {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  timeZone: 'UTC',
+} as const;
+
 /**
  * A date in UTC with the time left: a page without scripts cannot know the reader's time zone, in which only the time
  * left is the same.
  */
 function formatExpiry(at: number, { nowMs, locale }: SharePageContext): string {
-  const date = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at);
-  const hours = Math.max(0, Math.floor((at - nowMs) / HOUR_MS));
+  const date = new Intl.DateTimeFormat(locale, DEADLINE).format(at);
+  const hours = Math.max(0, Math.round((at - nowMs) / HOUR_MS));
   const relative = new Intl.RelativeTimeFormat(locale);
-  const left = hours < MAX_HOURS ? relative.format(hours, 'hour') : relative.format(Math.floor(hours / 24), 'day');
+  const left = hours < MAX_HOURS ? relative.format(hours, 'hour') : relative.format(Math.round(hours / 24), 'day');
   return locale === 'zh-CN' ? `${date} UTC（${left}）` : `${date} UTC (${left})`;
 }
 
