@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { TestUser } from '../accounts/test-user-client.ts';
+import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
 import { type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
@@ -90,12 +90,17 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
   it('names the video of a ticket by its prompt', async () => {
     const { body } = await maker.send('GET', '/api/videos');
     const [{ task_id: taskId } = { task_id: '' }] = body.data as { task_id: string }[];
-    const ticket = { title: 'Flicker', content: 'The boat flickers.', task_id: taskId };
+    const ticket = { title: 'Flicker', content: 'The boat flickers.', category: 'video', task_id: taskId };
     const { id } = await maker.ok<{ id: number }>('POST', '/api/tickets', ticket);
+    await open('/admin/tickets');
+    await page.getByRole('combobox', { name: STRINGS.en.support.admin.category }).click();
+    await page.getByRole('option', { name: STRINGS.en.support.categories.video }).click();
+    await page.waitForURL(/category=video/);
+    await page.getByRole('link', { name: ticket.title }).waitFor();
     await open(`/admin/tickets/${id}`);
     await page.getByRole('link', { name: PROMPT }).waitFor();
     const own = await fixture.open();
-    await signIn(own, maker.username, maker.password, `/tickets/${id}`);
+    await signIn(own, 'maker', PASSWORD, `/tickets/${id}`);
     await own.getByRole('link', { name: STRINGS.en.support.aboutTask.replace('{{task}}', PROMPT) }).waitFor();
     await own.context().close();
   });

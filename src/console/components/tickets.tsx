@@ -8,6 +8,9 @@ import type { Ticket } from '../data/account-queries.ts';
 import { DRAFT_KEY_PREFIX } from '../data/browser-storage.ts';
 import { ErrorAlert } from './error-alert.tsx';
 
+/** What a ticket can be about, as the form offers it. */
+export const TICKET_CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;
+
 interface TicketReplyFormProps {
   /** Storage key of the unsent text in this browser. Give the form the same `key`. */
   readonly draftName: string;

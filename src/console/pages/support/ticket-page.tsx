@@ -32,6 +32,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import {
   submitOnCtrlEnter,
+  TICKET_CATEGORIES,
   TicketReplyForm,
   TicketStatusBadge,
   TicketWaitingFor,
@@ -292,8 +293,6 @@ function TicketRow({ ticket }: { readonly ticket: Ticket }) {
   );
 }
 
-const CATEGORIES = ['video', 'billing', 'account', 'mailbox', 'other'] as const;
-
 /** Opens a ticket; `?task=` names the video concerned, and other pages may prefill the remaining fields. */
 export function NewTicketPage() {
   const { t } = useTranslation('support');
@@ -304,7 +303,7 @@ export function NewTicketPage() {
   const [title, setTitle] = useDraftText('ticket.title', given.title);
   const [content, setContent] = useDraftText('ticket.content', given.content);
   const [category, setCategory] = useState<string | null>(
-    CATEGORIES.find((each) => each === given.category) ?? (linkedTask === undefined ? null : 'video'),
+    TICKET_CATEGORIES.find((each) => each === given.category) ?? (linkedTask === undefined ? null : 'video'),
   );
   const [task, setTask] = useState<string | null>(linkedTask ?? null);
   const open = useMutation({
@@ -344,7 +343,7 @@ export function NewTicketPage() {
             label={t('category')}
             placeholder={t('categoryPlaceholder')}
             clearable
-            data={CATEGORIES.map((value) => ({ value, label: t(`categories.${value}`) }))}
+            data={TICKET_CATEGORIES.map((value) => ({ value, label: t(`categories.${value}`) }))}
             value={category}
             onChange={setCategory}
           />

@@ -49,7 +49,7 @@ export default {
   pricedBy: 'Price details',
   pricedByHint: 'The price as it was when the call ended. Later price changes do not alter this receipt.',
   statuses: {
-    ok: 'Succeeded',
+    ok: 'Done',
     failed: 'Failed',
     cancelled: 'Cancelled',
   },
@@ -212,7 +212,7 @@ export default {
     message: 'Message',
     lines: 'Lines',
     id: 'ID',
-    states: { pending: 'Not sent', sending: 'Sent', running: 'Running', completed: 'Succeeded', failed: 'Failed' },
+    states: { pending: 'Not sent', sending: 'Sent', running: 'Running', completed: 'Done', failed: 'Failed' },
     all: 'All',
     cost: 'Cost',
     outcome: 'Result',

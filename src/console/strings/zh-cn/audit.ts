@@ -16,7 +16,7 @@ export default {
   after: '更改后',
   request: '请求编号',
   time: '时间',
-  more: '等 {{count}} 项',
+  more: '等 {{total}} 项',
   comma: '；',
   statuses: {
     pending: '待审批',

@@ -51,7 +51,7 @@ export default {
   pricedBy: '计费依据与价格',
   pricedByHint: '这是调用结束时的价格，之后调价不会改变这份明细。',
   statuses: {
-    ok: '成功',
+    ok: '已完成',
     failed: '失败',
     cancelled: '已取消',
   },
@@ -214,7 +214,7 @@ export default {
     message: '说明',
     lines: '明细',
     id: 'ID',
-    states: { pending: '未发送', sending: '已发送', running: '运行中', completed: '成功', failed: '失败' },
+    states: { pending: '未发送', sending: '已发送', running: '运行中', completed: '已完成', failed: '失败' },
     all: '全部',
     cost: '费用',
     outcome: '结果',

@@ -232,7 +232,7 @@ function ChangedFields({ entry, onOpen }: { readonly entry: AuditEntry; readonly
   return (
     <Anchor component="button" type="button" size="sm" ta="left" onClick={onOpen} style={{ overflowWrap: 'anywhere' }}>
       {changes.slice(0, MAX_FIELDS).map(describe).join(t('comma'))}
-      {rest > 0 ? ` ${t('more', { count: rest })}` : ''}
+      {rest > 0 ? ` ${t('more', { count: rest, total: changes.length })}` : ''}
     </Anchor>
   );
 }

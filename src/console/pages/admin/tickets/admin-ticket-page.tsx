@@ -21,7 +21,7 @@ import { PagedTable, useRowSelection } from '../../../components/data-table.tsx'
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, TextFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
@@ -29,7 +29,7 @@ import { MissingPermissionNote, useCanManageUser } from '../../../components/per
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink, UserOrChannelLink, useRouteId } from '../../../components/route-link.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { TicketReplyForm, TicketStatusBadge } from '../../../components/tickets.tsx';
+import { TICKET_CATEGORIES, TicketReplyForm, TicketStatusBadge } from '../../../components/tickets.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import {
   type AdminTicket,
@@ -315,7 +315,13 @@ export function AdminTicketListPage() {
           label={t('admin.status')}
           choices={TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) }))}
         />
-        <TextFilter filters={filters} name="category" label={t('admin.category')} width={150} />
+        <ChoiceFilter
+          filters={filters}
+          name="category"
+          label={t('admin.category')}
+          width={150}
+          choices={TICKET_CATEGORIES.map((value) => ({ value, label: t(`categories.${value}`) }))}
+        />
         <UserFilter filters={filters} />
       </FilterBar>
       <PagedTable
