@@ -22,7 +22,7 @@ import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, UserFilter } from '../../../components/list/filter-bar.tsx';
-import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { MissingPermissionNote, useCanManageUser } from '../../../components/permissions.tsx';
@@ -302,28 +302,7 @@ export function AdminTicketListPage() {
   const users = useUserNames(tickets.data?.data.map(({ user_id: id }) => id));
   return (
     <Page title={t('app:pages.adminTickets')} subtitle={t('admin.lead')}>
-      <FilterBar filters={filters}>
-        <ChoiceFilter
-          filters={filters}
-          name="unprocessed"
-          label={t('admin.waiting')}
-          choices={[{ value: 'true', label: t('admin.unanswered') }]}
-        />
-        <ChoiceFilter
-          filters={filters}
-          name="status"
-          label={t('admin.status')}
-          choices={TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) }))}
-        />
-        <ChoiceFilter
-          filters={filters}
-          name="category"
-          label={t('admin.category')}
-          width={150}
-          choices={TICKET_CATEGORIES.map((value) => ({ value, label: t(`categories.${value}`) }))}
-        />
-        <UserFilter filters={filters} />
-      </FilterBar>
+      <TicketFilters filters={filters} />
       <PagedTable
         label={t('app:pages.adminTickets')}
         query={tickets}
@@ -375,6 +354,34 @@ export function AdminTicketListPage() {
         }))}
       />
     </Page>
+  );
+}
+
+function TicketFilters({ filters }: { readonly filters: ListFilters }) {
+  const { t } = useTranslation('support');
+  return (
+    <FilterBar filters={filters}>
+      <ChoiceFilter
+        filters={filters}
+        name="unprocessed"
+        label={t('admin.waiting')}
+        choices={[{ value: 'true', label: t('admin.unanswered') }]}
+      />
+      <ChoiceFilter
+        filters={filters}
+        name="status"
+        label={t('admin.status')}
+        choices={TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) }))}
+      />
+      <ChoiceFilter
+        filters={filters}
+        name="category"
+        label={t('admin.category')}
+        width={150}
+        choices={TICKET_CATEGORIES.map((value) => ({ value, label: t(`categories.${value}`) }))}
+      />
+      <UserFilter filters={filters} />
+    </FilterBar>
   );
 }
 
