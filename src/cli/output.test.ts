@@ -17,6 +17,8 @@ import {
 } from './output.ts';
 import { OUTPUT_ZH_CN, translateOutput } from './translate-output.ts';
 
+const TERMINAL = { isTerminal: true, hasColor: true };
+
 describe('has color', () => {
   test('colours: FORCE_COLOR takes precedence over NO_COLOR, and both over the terminal', () => {
     const terminal = { isTTY: true, hasColors: () => true } as const;
@@ -67,7 +69,6 @@ test('a status line never exceeds a row of the terminal, because only its last r
 });
 
 describe('render output text', () => {
-  const TERMINAL = { isTerminal: true, hasColor: true };
   const PIPE = { isTerminal: false, hasColor: false };
 
   test('aligns tables on a terminal, colours and wide letters included, and separates columns by tabs in a pipe', () => {
@@ -126,6 +127,25 @@ test('texts for people are translated, and so are texts and units in them', () =
   assert.equal(translateOutput('Something else.'), 'Something else.');
   for (const [english, chinese] of OUTPUT_ZH_CN)
     assert.equal(chinese.split('#').length, english.split('#').length, `${english}: the same values`);
+});
+
+test('headers of columns and relative times are translated', () => {
+  const commands = join(import.meta.dirname, 'commands');
+  const heads = globSync('*.ts', { cwd: commands }).flatMap((path) =>
+    [...readFileSync(join(commands, path), 'utf8').matchAll(/formatTable\(\s*\[([^\]]*)\]/g)].flatMap(([, head = '']) =>
+      [...head.matchAll(/'([A-Z][A-Z ]+)'/g)].map(([, name = '']) => name),
+    ),
+  );
+  assert.ok(heads.length > 60);
+  for (const name of heads) assert.ok(name === 'ID' || name === 'URL' || translateOutput(name) !== name, name);
+  Output.translate = translateOutput;
+  try {
+    const table = stripVTControlCharacters(render(formatTable(['TASK', 'STATUS'], [['task_1', 'x']]), TERMINAL));
+    assert.equal(table, '任务    状态\ntask_1  x');
+    assert.match(render(relativeTime(Date.now() / 1000 - 180), TERMINAL), /^3 分钟前$/);
+  } finally {
+    Output.translate = (text) => text;
+  }
 });
 
 test('every translated text is one that a command prints', () => {

@@ -169,7 +169,7 @@ export const joinTexts =
 export const relativeTime =
   (seconds: number): Rendering =>
   ({ isTerminal }) =>
-    isTerminal ? formatRelativeTime(seconds) : formatTimestamp(seconds);
+    isTerminal ? Output.translate(formatRelativeTime(seconds)) : formatTimestamp(seconds);
 
 /** `2026-11-21 12:30` in the local time zone for people, RFC 3339 in UTC for programs. @param seconds Unix seconds */
 export const dateTime =
@@ -185,7 +185,7 @@ export const formatTable =
   (target) => {
     const toCell = (text: Text): string => render(text, target).replace(/[\t\r\n]+/g, ' ');
     if (!target.isTerminal) return rows.map((row) => row.map(toCell).join('\t')).join('\n');
-    const heading = head.map((name) => styled('heading', name));
+    const heading = head.map((name) => styled('heading', Output.translate(name)));
     const cells = [heading, ...rows].map((row) => row.map(toCell));
     const widths = head.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))));
     const pad = (cell: string, column: number): string => ' '.repeat((widths[column] ?? 0) - displayWidth(cell));
