@@ -67,6 +67,11 @@ describe('the API reference', () => {
       order.toSorted((a, b) => a - b),
       order,
     );
+    // A model that this service lacks would make the first chat call of a reader fail.
+    assert.match(
+      text.slice(text.indexOf('id="guide"'), text.indexOf('id="video"')),
+      /chat\/completions[\s\S]*YOUR_MODEL/,
+    );
     assert.match((await read('/docs.js')).headers.get('content-type') ?? '', /javascript/);
   });
 

@@ -54,7 +54,8 @@ const EN = {
   errorsText:
     'Status 429 and 503 carry Retry-After: wait that long and retry. 400 names the wrong parameter, 401 a wrong key, 402 or “quota_not_enough” too few credits. Errors of /api have status 200 and “success”: false.',
   chat: 'Chat models',
-  chatText: 'The same key calls chat models in the formats of OpenAI, Anthropic and Gemini.',
+  chatText:
+    'The same key calls chat models in the formats of OpenAI, Anthropic and Gemini. GET /v1/models lists them; put one in place of YOUR_MODEL.',
   reference: 'Reference',
   credential: 'Credential',
   parameters: 'Parameters',
@@ -107,7 +108,8 @@ const REFERENCE_TEXTS: Readonly<Record<Locale, ReferenceTexts>> = {
     errorsText:
       '429 和 503 带有 Retry-After：请等待后重试。400 会指出错误的参数，401 表示密钥错误，402 或“quota_not_enough”表示积分不足。/api 的错误状态码为 200，且“success”为 false。',
     chat: '对话模型',
-    chatText: '同一个密钥可按 OpenAI、Anthropic 和 Gemini 的格式调用对话模型。',
+    chatText:
+      '同一个密钥可按 OpenAI、Anthropic 和 Gemini 的格式调用对话模型。GET /v1/models 列出可用模型，请用其中之一替换 YOUR_MODEL。',
     reference: '接口参考',
     credential: '凭证',
     parameters: '参数',
@@ -184,10 +186,10 @@ const file = await fetch(\`\${videos}/\${video.id}/content\`, { headers });
 await writeFile('video.mp4', Buffer.from(await file.arrayBuffer()));`,
 });
 
-/** A chat call. */
+/** A chat call; its model is a placeholder, since no chat model is the same on every service. */
 const chatSample = (baseUrl: string): string => `curl ${baseUrl}/v1/chat/completions \\
   -H 'Authorization: Bearer YOUR_API_KEY' -H 'Content-Type: application/json' \\
-  -d '{"model": "gpt-5.2", "messages": [{"role": "user", "content": "Write a prompt for a video of the sea."}]}'`;
+  -d '{"model": "YOUR_MODEL", "messages": [{"role": "user", "content": "Write a prompt for a video of the sea."}]}'`;
 
 /** What the page says about the service. */
 export interface ReferenceSubject {
