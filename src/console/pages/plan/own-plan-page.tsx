@@ -40,6 +40,7 @@ import {
   useSelf,
 } from '../../data/self.ts';
 import { currentLanguage } from '../../strings/language.ts';
+import { useModelTitle } from '../studio/models.ts';
 
 /** The account's subscription, code redemption, and the plans on offer. */
 export function OwnPlanPage() {
@@ -84,6 +85,7 @@ type Allowance = CurrentPlan['windows'][number];
 /** The active plan: remaining allowance, its renewal time, and the queued plan. */
 function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
   const { t } = useTranslation('costs');
+  const titleOf = useModelTitle();
   const none = current.package_code === NO_PACKAGE;
   const until =
     current.expires_at === 0 ? null : (
@@ -117,7 +119,7 @@ function CurrentPlanSection({ own: current }: { readonly own: CurrentPlan }) {
             <Text size="sm">{t('plan.models') + formatColon()}</Text>
             {current.models.map((model) => (
               <Badge key={model} color="gray" className="verbatim">
-                {model}
+                {titleOf(model)}
               </Badge>
             ))}
           </Group>
