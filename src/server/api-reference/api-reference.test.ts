@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Value } from 'typebox/value';
 import { type SandboxService, startSandboxService } from '../../../test/service-with-sandbox.ts';
+import { DESCRIPTIONS_ZH_CN } from '../../contract/messages/descriptions-zh-cn.ts';
 import { SUMMARIES_ZH_CN } from '../../contract/messages/summaries-zh-cn.ts';
 import { schemaExample } from './openapi.ts';
 import { GROUPS } from './reference-page.ts';
@@ -104,6 +105,21 @@ describe('the API reference', () => {
     const unused = Object.keys(SUMMARIES_ZH_CN).filter((summary) => !summaries.has(summary));
     assert.deepEqual(unused, [], 'of no endpoint');
     assert.match((await read('/docs?lang=zh-CN')).text, /提交视频（OpenAI 格式）/);
+  });
+
+  test('describes the members of every request in Chinese too', async () => {
+    const documented = running.app.http.routes.endpoints.filter(({ isOtherSpelling }) => isOtherSpelling !== true);
+    const members = documented
+      .flatMap(({ params, query, body }) => [params, query, body] as { properties?: object }[])
+      .flatMap((schema) => Object.values(schema?.properties ?? {}) as { description?: string }[]);
+    const descriptions = new Set(members.flatMap(({ description }) => description ?? []));
+    const missing = [...descriptions].filter((description) => DESCRIPTIONS_ZH_CN[description] === undefined);
+    assert.deepEqual(missing, [], 'src/contract/messages/descriptions-zh-cn.ts');
+    const unused = Object.keys(DESCRIPTIONS_ZH_CN).filter((description) => !descriptions.has(description));
+    assert.deepEqual(unused, [], 'of no member');
+    const { text } = await read('/docs?lang=zh-CN');
+    assert.match(text, /秒数，最多 60。/);
+    assert.doesNotMatch(text, /Seconds, at most 60\./);
   });
 
   test('is sent compressed, and so are the files for tools', async () => {

@@ -1,4 +1,5 @@
 import { type Endpoint, isModelPolicy } from '../../contract/endpoint.ts';
+import { DESCRIPTIONS_ZH_CN } from '../../contract/messages/descriptions-zh-cn.ts';
 import { LOCALES, type Locale } from '../../contract/messages/format-message.ts';
 import { SUMMARIES_ZH_CN } from '../../contract/messages/summaries-zh-cn.ts';
 import { html, languageLinks, type Markup, standalonePage } from '../platform/html.ts';
@@ -268,7 +269,7 @@ function toSection(endpoint: Endpoint, texts: ReferenceTexts, subject: Reference
   const request = body === undefined ? undefined : JSON.stringify(schemaExample(body, true), null, 2);
   const shown = documentedResponse === undefined ? undefined : toJson(schemaExample(documentedResponse, false));
   return html`<details class="endpoint" id="${id}" data-words="${`${method} ${path} ${summary} ${words}`.toLowerCase()}"><summary><b>${method}</b><code>${path}</code><span>${withCode(words)}</span></summary><div><p class="note">${texts.credential}: ${texts.credentials[policy]}.</p>
-${toFields(texts.parameters, [params, query], texts)}${toFields(texts.body, [body], texts)}
+${toFields(texts.parameters, [params, query], texts, subject.locale)}${toFields(texts.body, [body], texts, subject.locale)}
 <h3>${texts.example}</h3><pre tabindex="0">${toCurl(endpoint, request, subject)}</pre>
 ${shown === undefined ? undefined : html`<h3>${texts.response}</h3><pre tabindex="0">${shown}</pre>`}
 ${toTry(endpoint, request, texts)}</div></details>`;
@@ -295,7 +296,13 @@ interface FieldSchema {
 }
 
 /** The members of the schemas as a list of name, type, limits and description. */
-function toFields(title: string, schemas: readonly unknown[], texts: ReferenceTexts): Markup | undefined {
+function toFields(
+  title: string,
+  schemas: readonly unknown[],
+  texts: ReferenceTexts,
+  locale: Locale,
+): Markup | undefined {
+  const translate = (text: string): string => (locale === 'zh-CN' ? (DESCRIPTIONS_ZH_CN[text] ?? text) : text);
   const rows = schemas.flatMap((schema) => {
     const { properties = {}, required = [] } = (schema ?? {}) as {
       readonly properties?: Readonly<Record<string, FieldSchema>>;
@@ -303,7 +310,7 @@ function toFields(title: string, schemas: readonly unknown[], texts: ReferenceTe
     };
     return Object.entries(properties).map(
       ([name, field]) =>
-        html`<dt><code>${name}</code></dt><dd>${describeType(field)}${required.includes(name) ? html`${DOT}<b>${texts.required}</b>` : undefined}${field.description === undefined ? undefined : html`<br>${withCode(field.description)}`}</dd>`,
+        html`<dt><code>${name}</code></dt><dd>${describeType(field)}${required.includes(name) ? html`${DOT}<b>${texts.required}</b>` : undefined}${field.description === undefined ? undefined : html`<br>${withCode(translate(field.description))}`}</dd>`,
     );
   });
   return rows.length === 0 ? undefined : html`<h3>${title}</h3><dl>${rows}</dl>`;

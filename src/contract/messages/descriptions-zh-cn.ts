@@ -1,0 +1,176 @@
+/** Chinese descriptions of the members of requests, by the English ones of the contract. */
+export const DESCRIPTIONS_ZH_CN: Readonly<Record<string, string>> = {
+  'A list of {type, role?, url | file_id | data, at?, name?}. type: image, video or audio. role: first_frame, last_frame, keyframe, reference, source, voice, mask. In a form: inputs[0].type, inputs[0].role, inputs[0].file and so on. GET /v1/videos/models says what each model takes.':
+    '{type, role?, url | file_id | data, at?, name?} 的列表。type：image、video 或 audio。role：first_frame、last_frame、keyframe、reference、source、voice、mask。表单中写作 inputs[0].type、inputs[0].role、inputs[0].file 等。各模型接受的输入见 GET /v1/videos/models。',
+  'generate (default), edit or extend a video, the input with role source.':
+    'generate（默认）、edit 或 extend：编辑或延长 role 为 source 的视频。',
+  "Gets the event of the end (docs/webhooks.md), signed with the account's secret.":
+    '接收结束事件（docs/webhooks.md），以账号的签名密钥签名。',
+  'Behaviour when the key, the account or all channels are full. true, the default: the video waits for a slot; false: 429 or 503.':
+    '密钥、账号或所有渠道已满时的处理。true（默认）：视频排队等待；false：返回 429 或 503。',
+  'Seconds, at most 60.': '秒数，最多 60。',
+  'Default: the model of the video; a file needs one.': '默认：该视频的模型；来源为文件时必填。',
+  "Of Anthropic's pages: 1 to 1000, default 20.": 'Anthropic 格式的分页：1 至 1000，默认 20。',
+  "Of Google's pages: 1 to 1000, default 50.": 'Google 格式的分页：1 至 1000，默认 50。',
+  'Names the sign-in that asked for the link; the link ends with it.': '索取此链接的登录；该登录结束后链接失效。',
+  'Name of the saved file; its extension follows its media type.': '保存时的文件名；扩展名由媒体类型决定。',
+  'From 1; default 1.': '从 1 开始；默认 1。',
+  'Default 20, at most 50.': '默认 20，最多 50。',
+  'Default -time: the newest first.': '默认 -time：最新的在前。',
+  '`next` of the page before. Pages are equally fast at any depth this way; `page` is ignored.':
+    '上一页的 `next`。用它翻页，任意深度都同样快；此时忽略 `page`。',
+  'words of the prompt, all of them; searches the newest 5,000 videos':
+    '提示词中的词，须全部包含；在最新的 5,000 个视频中查找',
+  'Id of a collection.': '合集的 ID。',
+  'A JPEG or WebP image of at most 256 KiB in Base64.': 'JPEG 或 WebP 图片的 Base64，最大 256 KiB。',
+  'default: the link ends with the video': '默认：链接随视频一同失效',
+  'asked for before the video is shown': '显示视频之前须输入',
+  'shown on the page; default: none': '显示在页面上；默认：不显示',
+  'Default: reading. Days are those of UTC.': '默认：读取时间。日期按 UTC 计算。',
+  'Words of the prompt, of the newest 5,000 videos, or a task id.': '提示词中的词（最新的 5,000 个视频），或任务 ID。',
+  'Unix seconds.': 'Unix 时间（秒）。',
+  'With its method: `gemini-pro:generateContent`.': '连同方法：`gemini-pro:generateContent`。',
+  '/v1/videos, /v1/chat/completions, /v1/responses, /v1/embeddings':
+    '/v1/videos、/v1/chat/completions、/v1/responses、/v1/embeddings',
+  'From 1h to 168h, or 1d to 7d; default 24h.': '1h 至 168h，或 1d 至 7d；默认 24h。',
+  'From 1 to 100; default 20.': '1 至 100；默认 20。',
+  'custom_id, prompt, model, seconds, size, mode, first_frame, last_frame, reference, video, audio, callback_url':
+    'custom_id、prompt、model、seconds、size、mode、first_frame、last_frame、reference、video、audio、callback_url',
+  'Default false: the rows are only checked and priced.': '默认 false：只检查各行并计算价格。',
+  'Of rows that name none.': '用于未写明的行。',
+  '`next` of the page before.': '上一页的 `next`。',
+  'Any word; empty: none.': '任意文字；为空：无。',
+  'A video of the account it is about; empty: none.': '相关账号的一个视频；为空：无。',
+  'Default -created: the newest first.': '默认 -created：最新的在前。',
+  '`reply_count` as last read: refused when somebody has replied since.':
+    '上次读到的 `reply_count`：若期间有人回复则拒绝。',
+  'Open, and not yet answered.': '未关闭且尚未答复。',
+  'user name or e-mail': '用户名或邮箱',
+  'a TOTP code or a backup code': '动态验证码或备用码',
+  'only attempts that failed': '仅失败的尝试',
+  '3 to 30 of a-z 0-9 _ -': '3 至 30 个字符：a-z 0-9 _ -',
+  '8 to 128 characters': '8 至 128 个字符',
+  'IANA name; days of allowances begin by it': 'IANA 时区名；额度的每日起点以此为准',
+  'model calls and submitted videos; null: any number': '模型调用与提交的视频；null：不限',
+  'input and output of model calls; null: any number': '模型调用的输入与输出；null：不限',
+  'model calls at once; null: any number': '同时进行的模型调用；null：不限',
+  'videos in progress at once; null: any number': '同时进行的视频；null：不限',
+  'videos that may wait for a slot; null: as many as the account may have': '可排队等待的视频；null：以账号的上限为准',
+  'null: none': 'null：无',
+  'empty: all': '为空：全部',
+  'IP addresses and CIDR ranges the key may be used from; empty: any': '可使用此密钥的 IP 地址与 CIDR 网段；为空：不限',
+  'How long the old secret still works; default 86400, 0: it ends at once.':
+    '旧密钥继续有效的秒数；默认 86400；0：立即失效。',
+  'E.164, such as +4915112345678': 'E.164 格式，如 +4915112345678',
+  'the part of the link after #': '链接中 # 之后的部分',
+  'part of the user name, display name or e-mail': '用户名、显示名称或邮箱的一部分',
+  'only these, such as 3,12': '仅这些，如 3,12',
+  'the wallet afterwards': '变更后的余额',
+  'changes of it, and those its members made for it': '其变更，以及其成员为其所做的变更',
+  'exact, such as user.update': '完整名称，如 user.update',
+  'exact, such as user:12': '完整写法，如 user:12',
+  'how the owner tells it from others': '供所有者区分之用',
+  'Up to 50.': '最多 50 个。',
+  '3 to 40 of a-z 0-9 -, not - at the ends': '3 至 40 个字符：a-z 0-9 -，首尾不能为 -',
+  'Part of the wallet’s balance; default 0.': '从余额中划入的部分；默认 0。',
+  'Unix seconds': 'Unix 时间（秒）',
+  '`next` of the page before': '上一页的 `next`',
+  'Default 20, at most 100.': '默认 20，最多 100。',
+  'https, a public address': 'https，且为公网地址',
+  'default `standard`': '默认 `standard`',
+  'The part before the @, a string: 3 to 30 of a-z 0-9 . _ - that does not start or end with a dot or a hyphen and has no two dots in a row. Made from the user name when left out.':
+    '@ 之前的部分：3 至 30 个字符 a-z 0-9 . _ -，首尾不能为点或连字符，也不能有连续两个点。省略时由用户名生成。',
+  'Shown to readers of Chinese in place of the other.': '对中文读者显示，代替另一文本。',
+  'A path of the console such as `/packages`; empty: leads nowhere.': '控制台的路径，如 `/packages`；为空：不跳转。',
+  'Default: by level, the lowest first.': '默认：按等级从低到高。',
+  'Factor on the prices its holders pay.': '持有者所付价格的系数。',
+  'Empty: all.': '为空：全部。',
+  'Default: the newest first.': '默认：最新的在前。',
+  'Unix seconds; null: no end.': 'Unix 时间（秒）；null：没有期限。',
+  'cut after 100 characters': '超过 100 个字符的部分会被截去',
+  '`XXXX-XXXX`; case, dash and spaces are forgiven': '`XXXX-XXXX`；不区分大小写，可省略连字符与空格',
+  'TOTP or backup code, required where two-step verification is on and the login is some time ago':
+    '动态验证码或备用码；已开启两步验证且登录已久时必填',
+  'slug of the organization it acts for; absent: your own account': '所代表组织的标识；省略：自己的账号',
+  'the user_code; empty for an authorization request': 'user_code；授权请求时为空',
+  'anti-forgery value of this form in this browser': '此浏览器中该表单的防伪造值',
+  'the query of an authorization request to return to': '完成后返回的授权请求的查询串',
+  'the use of a passkey, as JSON': '通行密钥的使用结果，JSON 格式',
+  'TOTP or backup code, where the page asks for one': '动态验证码或备用码，页面要求时填写',
+  'empty: the account itself': '为空：账号本身',
+  'a registered client': '已注册的客户端',
+  'exactly as registered; any port of a loopback address': '与注册时完全一致；环回地址可用任意端口',
+  '`code`': '`code`',
+  'of account, models, mcp, separated by spaces': 'account、models、mcp 中的若干项，以空格分隔',
+  'returned as it is': '原样返回',
+  'RFC 7636': 'RFC 7636',
+  '`S256`': '`S256`',
+  'RFC 8707: BASE_URL or BASE_URL/mcp': 'RFC 8707：BASE_URL 或 BASE_URL/mcp',
+  'the query of the authorization request': '授权请求的查询串',
+  'empty: until it is revoked': '为空：直到被撤销',
+  'in the display currency; empty: none of its own': '以显示货币计；为空：不单设',
+  'day, week, month': 'day、week、month',
+  'Default: by client_id.': '默认：按 client_id。',
+  'public: no secret; only the authorization code grant with PKCE': 'public：没有密钥；仅可使用带 PKCE 的授权码流程',
+  'where codes may be sent; compared character by character, except the port of a loopback address':
+    '可接收授权码的地址；逐字符比较，环回地址的端口除外',
+  'scopes it may request with the authorization code grant; null: all': '授权码流程中可请求的权限范围；null：全部',
+  'managed-settings.json as an object or a text; null or an empty text: none':
+    'managed-settings.json 的对象或文本；null 或空文本：无',
+  'required for settings that can run programs': '设置可运行程序时必填',
+  'of the authenticator, or a backup code': '验证器的验证码，或备用码',
+  '1 to 32 of a-z 0-9 -': '1 至 32 个字符：a-z 0-9 -',
+  'path of this service to return to': '完成后返回的本服务路径',
+  '`unread`: only unread ones; default: all.': '`unread`：仅未读；默认：全部。',
+  '`user`: the four user-facing types only; default: all you may see.':
+    '`user`：仅四种面向用户的类型；默认：您可见的全部。',
+  'device.new, security, system, task.failed, task.finished, video.expiring, batch.ended, package.expiring, quota.low, budget, ticket, beta, webhook, channel.resting, billing.difference, storage.full':
+    'device.new、security、system、task.failed、task.finished、video.expiring、batch.ended、package.expiring、quota.low、budget、ticket、beta、webhook、channel.resting、billing.difference、storage.full',
+  'one mail a day, then; null: each notification soon after it was written':
+    '每天在此时间合为一封邮件；null：每条通知产生后即发送',
+  'no mail then but of security; null: none': '此时段不发邮件（安全通知除外）；null：无',
+  'For clients that cannot send the header Last-Event-ID.': '供无法发送 Last-Event-ID 请求头的客户端使用。',
+  'One row for each call: the sum of its entries. Not with `kind`.':
+    '每次调用一行：其各条明细之和。不能与 `kind` 同用。',
+  'Unix seconds; default 29 days before `to`, at most 365.': 'Unix 时间（秒）；默认为 `to` 之前 29 天，最长 365 天。',
+  'Unix seconds, that day included; default now.': 'Unix 时间（秒），含当天；默认：现在。',
+  '0: without a token.': '0：不经密钥。',
+  'Default day,model,token.': '默认 day,model,token。',
+  '0: none was reached.': '0：未达到任何一个。',
+  'Default day,model. With organization, only organizations count; user_id is their id.':
+    '默认 day,model。指定 organization 时只统计组织，user_id 为组织的 ID。',
+  'An own API key; 0: the account.': '自己的一个 API 密钥；0：账号。',
+  'Per cent of the budget at which a notification and the event `budget.reached` are sent.':
+    '预算用量达到这些百分比时，发送通知与 `budget.reached` 事件。',
+  'Task id, request id or x-request-id.': '任务 ID、请求 ID 或 x-request-id。',
+  'UTC.': 'UTC。',
+  "The vendor's own keys: {access_key, secret_key}, {api_key}, or {service_account, project, location}. Replaces all credentials of the channel.":
+    '供应商自己的字段：{access_key, secret_key}、{api_key} 或 {service_account, project, location}。替换该渠道的全部凭证。',
+  'All credentials of the channel, in place of `credentials`: calls are shared among them, and one that fails rests alone. What the list leaves out is removed, which is refused while unfinished tasks use it.':
+    '该渠道的全部凭证，代替 `credentials`：调用在它们之间分配，失败的凭证单独停用。列表中没有的凭证会被删除；仍有未完成的任务使用时则拒绝。',
+  'Public names; rows of them may be made later.': '公开的模型名；对应的模型可以稍后创建。',
+  "Empty or left out: the vendor's own. May have a path: one that ends in a version (`v1`, `v4`, `v1beta`) is complete, below any other the API's own version is added; the endpoint of a pasted example is cut. Private and loopback ones need options.private.":
+    '为空或省略：供应商自己的地址。可以带路径：以版本结尾的路径（`v1`、`v4`、`v1beta`）视为完整，其他路径之后会补上该 API 的版本；粘贴示例中的端点部分会被去掉。内网与环回地址须设置 options.private。',
+  'A larger one is asked first.': '数值较大的先使用。',
+  'Share among channels of one priority; 0 comes last.': '同一优先级的渠道之间的份额；0 排在最后。',
+  'Videos in progress at once with each credential; further ones wait. null: any number. `options.max_concurrent_tasks` means the same.':
+    '每个凭证同时进行的视频；其余排队等待。null：不限。`options.max_concurrent_tasks` 含义相同。',
+  '`private: true` opens private addresses for this channel; `responses: false` says that an OpenAI upstream has chat completions but no Responses; `api: "azure"` and `api_version` select Azure OpenAI behind any host; the rest is for its adapter.':
+    '`private: true` 允许此渠道使用内网地址；`responses: false` 表示该 OpenAI 上游只有 Chat Completions 而没有 Responses；`api: "azure"` 与 `api_version` 表示任意主机上的 Azure OpenAI；其余由适配器使用。',
+  "The upstream's names of models, by the public name or the target of an alias; others keep their name.":
+    '上游的模型名，以公开名或别名的目标为键；未列出的沿用原名。',
+  'Sent with every request to the upstream; never shown again. A change replaces all of them.':
+    '随每个请求发往上游，不再显示。修改时整体替换。',
+  'http:// or https:// proxy for all requests to the upstream; empty: none. A private one needs options.private.':
+    '所有上游请求使用的 http:// 或 https:// 代理；为空：不使用。内网代理须设置 options.private。',
+  'Left out: the first that is enabled.': '省略：第一个启用的。',
+  'Default: by name.': '默认：按名称。',
+  'part of the name': '名称的一部分',
+  'Video and image: {per_call, per_second, multipliers?}, or {lines: [{when?, per_call?, per_second?, per_input_image?, per_input_second?, per_unit?, max_units?, max_units_per_second?}], multipliers?, settle_by?}. Chat: {input_per_million, output_per_million}, and as needed per_call, cached_input_per_million, cache_write_per_million, cache_write_1h_per_million, audio_input_per_million, image_input_per_million, audio_output_per_million, tiers: [{above_input_tokens, …}].':
+    '视频与图片：{per_call, per_second, multipliers?}，或 {lines: [{when?, per_call?, per_second?, per_input_image?, per_input_second?, per_unit?, max_units?, max_units_per_second?}], multipliers?, settle_by?}。对话：{input_per_million, output_per_million}，并可按需加入 per_call、cached_input_per_million、cache_write_per_million、cache_write_1h_per_million、audio_input_per_million、image_input_per_million、audio_output_per_million、tiers: [{above_input_tokens, …}]。',
+  'The model that serves this one; empty or null: none. One step only.':
+    '代替此模型提供服务的模型；为空或 null：无。仅一级。',
+  'Once the vendor has ended it: refuse calls, or run them on the successor where that costs no more.':
+    '供应商停用之后：拒绝调用，或在费用不更高时改用后继模型。',
+  'The name; a slash in it is written ~.': '名称；其中的斜杠写作 ~。',
+};
