@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after, before } from 'node:test';
 import { Client } from 'pg';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { createVault } from '../../src/server/platform/vault.ts';
 import type { Tables } from '../../src/server/tables.ts';
+import { type MariadbServer, startMariadb } from '../../test/mariadb.ts';
 import { buildImporter } from '../import.ts';
 import type { Importer, ImporterDependencies } from '../importer.ts';
 
@@ -22,6 +26,26 @@ export const requestFor = (from: string, generation: string) => ({
   from,
   watchMs: 0,
 });
+
+/** Where the sources of a suite are; set before its first test. */
+export interface SourceServers {
+  folder: string;
+  mariadb?: MariadbServer;
+}
+
+/** Provides a folder for sources on SQLite, and a MariaDB server if the suite reads from one. */
+export function provideSources(needsMariadb: boolean): SourceServers {
+  const sources: SourceServers = { folder: '' };
+  before(async () => {
+    sources.folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
+    if (needsMariadb) sources.mariadb = await startMariadb();
+  });
+  after(async () => {
+    await sources.mariadb?.stop();
+    rmSync(sources.folder, { recursive: true });
+  });
+  return sources;
+}
 
 /** The URL of a new SQLite file in a folder. */
 export const newSqliteUrl = (folder: string): string => `sqlite:${join(folder, `${randomUUID()}.db`)}`;

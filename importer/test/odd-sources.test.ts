@@ -1,34 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { AccountStore } from '../../src/server/accounts/account-store.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { normalizeName } from '../../src/server/platform/text.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../../test/for-each-database.ts';
-import { hasMariadb, type MariadbServer, startMariadb } from '../../test/mariadb.ts';
+import { hasMariadb } from '../../test/mariadb.ts';
 import type { Generation } from '../source.ts';
-import { makeTestImporter, newSqliteUrl, requestFor } from './imported-rows.ts';
+import { makeTestImporter, newSqliteUrl, provideSources, requestFor } from './imported-rows.ts';
 import { NOW_SECONDS, OLD_PASSWORD_HASH } from './source-rows.ts';
 import { openWriter, type SourceWriter, writeSource } from './write-source.ts';
 
 const GENERATION: Generation = 'new-api with task ids';
 
 forEachDatabase((name, open) => {
-  let folder: string;
-  let mariadb: MariadbServer | undefined;
-  before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
-    if (name === 'postgres' && (hasMariadb() || process.env.CI)) mariadb = await startMariadb();
-  });
-  after(async () => {
-    await mariadb?.stop();
-    rmSync(folder, { recursive: true });
-  });
+  const sources = provideSources(name === 'postgres' && (hasMariadb() || Boolean(process.env.CI)));
 
-  async function importOf(change: (writer: SourceWriter) => Promise<void>, from = newSqliteUrl(folder)) {
+  async function importOf(change: (writer: SourceWriter) => Promise<void>, from = newSqliteUrl(sources.folder)) {
     await writeSource(from, GENERATION);
     const writer = await openWriter(from);
     await change(writer);
@@ -130,7 +118,7 @@ forEachDatabase((name, open) => {
               [100 + id, model, NOW_SECONDS],
             );
         },
-        await mariadb?.freshUrl(),
+        await sources.mariadb?.freshUrl(),
       );
       assert.deepEqual(
         (await subscribers(imported)).map((row) => Object.values(row).join(' ')),

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { PasswordHasher } from '../../src/server/accounts/passwords.ts';
 import { twoFactorSecretCell } from '../../src/server/accounts/two-factor.ts';
 import { decryptCredentials } from '../../src/server/channels/credentials.ts';
@@ -11,26 +8,25 @@ import type { Database } from '../../src/server/platform/db/database.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../../test/for-each-database.ts';
-import { hasMariadb, type MariadbServer, startMariadb } from '../../test/mariadb.ts';
+import { hasMariadb } from '../../test/mariadb.ts';
 import type { ImportReport } from '../report.ts';
 import { assertEndedTasks, assertUnfinishedTasks } from './assert-imported-tasks.ts';
-import { makeTestImporter, newPostgresUrl, newSqliteUrl, requestFor, stateOf, VAULT } from './imported-rows.ts';
+import {
+  makeTestImporter,
+  newPostgresUrl,
+  newSqliteUrl,
+  provideSources,
+  requestFor,
+  stateOf,
+  VAULT,
+} from './imported-rows.ts';
 import { OLD_PASSWORD, oldKey } from './source-rows.ts';
 import { GENERATIONS } from './source-schemas.ts';
 import { writeSource } from './write-source.ts';
 
 forEachDatabase((name, open, freshUrl) => {
-  let folder: string;
-  let mariadb: MariadbServer | undefined;
-  before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'reelgate-import-'));
-    // The source engine is independent of the target, so the other engines are read in only one of the two suites.
-    if (name === 'postgres' && (hasMariadb() || process.env.CI)) mariadb = await startMariadb();
-  });
-  after(async () => {
-    await mariadb?.stop();
-    rmSync(folder, { recursive: true });
-  });
+  // The source engine is independent of the target, so the other engines are read in only one of the two suites.
+  const sources = provideSources(name === 'postgres' && (hasMariadb() || Boolean(process.env.CI)));
 
   const engines = name === 'sqlite' ? (['sqlite'] as const) : (['postgres', 'mariadb'] as const);
   for (const generation of GENERATIONS)
@@ -45,10 +41,10 @@ forEachDatabase((name, open, freshUrl) => {
           database = await open();
           from =
             engine === 'sqlite'
-              ? newSqliteUrl(folder)
+              ? newSqliteUrl(sources.folder)
               : engine === 'postgres'
                 ? await newPostgresUrl(await freshUrl())
-                : ((await mariadb?.freshUrl()) ?? '');
+                : ((await sources.mariadb?.freshUrl()) ?? '');
           await writeSource(from, generation);
         });
         const request = () => requestFor(from, generation);
