@@ -29,7 +29,6 @@ import {
 } from '../data/notifications.ts';
 import { PLAN_KEY, selfQuery, useSelf, useSiteName } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
-import { keepFocus } from './keep-focus.ts';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
@@ -311,4 +310,33 @@ function useRefetchOnNotification(userId: number | undefined): void {
     subscribeNotifications(userId, onEvent, unmounted.signal).catch(() => undefined);
     return () => unmounted.abort();
   }, [userId, queries]);
+}
+
+/**
+ * Keeps the keyboard's place when a focused button is disabled while its action runs: browsers then move the focus to
+ * the body. Afterwards the button has it again, or its form if there is nothing left to submit.
+ *
+ * @returns stops it
+ */
+function keepFocus(): () => void {
+  let lost: HTMLButtonElement | undefined;
+  const observer = new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      if (!(target instanceof HTMLButtonElement)) continue;
+      // Runs before the browser moves the focus.
+      if (target.disabled && target === document.activeElement) lost = target;
+      else if (target === lost && !('loading' in target.dataset)) {
+        lost = undefined;
+        if (document.activeElement === document.body) focusAgain(target);
+      }
+    }
+  });
+  observer.observe(document.body, { subtree: true, attributeFilter: ['disabled', 'data-loading'] });
+  return () => observer.disconnect();
+}
+
+function focusAgain(button: HTMLButtonElement): void {
+  const place = button.disabled ? button.closest('form') : button;
+  if (place instanceof HTMLFormElement) place.tabIndex = -1;
+  place?.focus({ preventScroll: true });
 }
