@@ -5,7 +5,7 @@ import { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import { asText } from './untrusted-json.ts';
 
 /** The keywords of a schema that determine which keys of a value are kept. */
-interface SchemaKeywords {
+export interface SchemaKeywords {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly items?: TSchema;

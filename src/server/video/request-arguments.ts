@@ -6,6 +6,7 @@ import { runWithinTime } from '../platform/concurrency.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { NO_IMAGES } from '../platform/json.ts';
 import type { RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import type { SchemaKeywords } from '../vendors/metadata.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import { withImages } from './request-media.ts';
 
@@ -68,14 +69,6 @@ export function pickRequestArguments(
   return Object.entries(propertiesOf(schema))
     .filter(([name]) => Object.hasOwn(whole, name) && !STANDARD_FIELDS.has(name))
     .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as RequestJson }));
-}
-
-/** The schema keywords that decide which keys of a value reach a vendor. */
-interface SchemaKeywords {
-  readonly type?: string;
-  readonly properties?: Readonly<Record<string, TSchema>>;
-  readonly items?: TSchema;
-  readonly anyOf?: readonly TSchema[];
 }
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
