@@ -96,7 +96,7 @@ interface TargetFilterProps {
   readonly entries: readonly AuditEntry[];
 }
 
-/** Filters by what was changed, chosen by its name: users found by the typed text, channels, and targets of the page. */
+/** Filter by target. Offers users that match the search text, all channels, and the targets of the entries shown. */
 function TargetFilter({ filters, entries }: TargetFilterProps) {
   const { t } = useTranslation(NAMESPACES);
   const list = useTranslation('list');
