@@ -47,6 +47,7 @@ const EXACT_TEXT =
 const ASKS_FOR_JSON =
   /\b(?:as|in|with|only|valid)\s+(?:an?\s+)?json\b|\bjson\s+(?:object|only|format)\b|(?:以|用|返回)\s*JSON/i;
 const JSON_KEYS = /\b(?:keys?|fields?|properties|members?)\s+([\w\s,"'`]+)/i;
+const HAS_CHINESE = /[\u4e00-\u9fff]/;
 const ASKS_ABOUT_IMAGE = /\b(?:images?|pictures?|photos?|describe|what|see)\b|图|照片|看到/i;
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image', 'image']);
 const BULLETS = /\b([2-9])\s+(?:bullet points|bullets|points|sentences|lines)\b(?:\s+(?:for|of|about|on)\s+(.+))?/i;
@@ -74,8 +75,6 @@ function followInstruction(asked: string, whole: string, content: unknown): stri
     ).join('\n');
   return undefined;
 }
-
-const HAS_CHINESE = /[\u4e00-\u9fff]/;
 
 /** The reply of the simulated models where the conversation says what to write; undefined: the fixed words. */
 export function composeReply(system: unknown, messages: unknown): string | undefined {
