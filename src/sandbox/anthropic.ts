@@ -4,7 +4,6 @@ import {
   asFieldList,
   asFields,
   chooseCalls,
-  composeReply,
   countWords,
   type Directives,
   exampleForSchema,
@@ -12,9 +11,11 @@ import {
   newId,
   parseDirectives,
   planText,
+  splitWords,
   streamText,
   wantedFunction,
 } from './chat.ts';
+import { composeChatReply } from './chat-reply.ts';
 import {
   defineSimulator,
   jsonResponse,
@@ -107,7 +108,7 @@ function planContent(
   if (calls.length > 0) return { content: [...thinking, ...calls], isCut: false };
   const format = asFields(asFields(body.output_config).format);
   const json = format.type === 'json_schema' ? JSON.stringify(exampleForSchema(format.schema)) : undefined;
-  const { pieces, isCut } = planText(directives, body.max_tokens, json, composeReply(body.system, body.messages));
+  const { pieces, isCut } = planText(directives, body.max_tokens, json, composeChatReply(body.system, body.messages));
   return { content: [...thinking, { type: 'text', text: pieces.join('') }], isCut };
 }
 
@@ -138,7 +139,7 @@ function usageOf(body: Fields, content: readonly Fields[], directive: number | u
   const thinking = content.filter(({ type }) => type === 'thinking').length > 0 ? countWords(THOUGHT) - 2 : 0;
   const shown = content.filter(({ type }) => type !== 'thinking');
   const text = shown.map(({ text, input }) => (typeof text === 'string' ? text : JSON.stringify(input))).join(' ');
-  const output = thinking + (text === '' ? 0 : text.trim().split(/\s+/).length);
+  const output = thinking + splitWords(text).length;
   return {
     ...readCacheUsage(body, countPrompt(body)),
     output_tokens: output * factor,
@@ -192,7 +193,7 @@ async function* deltasOf(block: Fields, directives: Directives): AsyncGenerator<
     yield { type: 'input_json_delta', partial_json: json.slice(0, 4) };
     yield { type: 'input_json_delta', partial_json: json.slice(4) };
   } else {
-    const words = String(block.text).match(/\s?\S+/g) ?? [];
+    const words = splitWords(String(block.text));
     const isEvent = (piece: string): boolean => piece.startsWith('event: ') || piece.startsWith('data: ');
     for await (const piece of streamText(words, directives, (text) => text, toError))
       yield isEvent(piece) ? piece : { type: 'text_delta', text: piece };

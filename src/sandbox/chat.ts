@@ -25,7 +25,7 @@ export function planText(
     return { pieces: json.match(new RegExp(`.{1,${JSON_FRAGMENT_LENGTH}}`, 'gs')) ?? [], isCut: false };
   }
   if (reply !== undefined && directives('chunks') === undefined) {
-    const words = reply.match(/\s*\S+/g) ?? [];
+    const words = splitWords(reply);
     const end = typeof limit === 'number' ? limit : words.length;
     return { pieces: words.slice(0, end), isCut: end < words.length };
   }
@@ -36,69 +36,10 @@ export function planText(
   return { pieces: Array.from({ length }, (_, index) => big ?? wordAt(index)), isCut: length < wanted };
 }
 
-/** Requests for the prompt of a video, as the console and people word them. */
-const ASKS_FOR_PROMPT = /(?=[\s\S]*(?:video|视频))(?=[\s\S]*(?:prompt|提示词))/i;
-const SUBJECT = /(?:prompt[^:]*?\b(?:of|about|showing)\b|prompt:|提示词[：:])\s*/i;
-const NUMBERED = /\b([2-9])\s+(?:ideas|titles|names|prompts|examples)\b(?:\s+(?:for|of|about)\s+(.+))?/i;
-
-/** A request for an exact text: `Reply with exactly: yes`, `Say "hello"`, `请回答：好`. */
-const EXACT_TEXT =
-  /\b(?:say|reply|respond|answer)\b(?:\s+(?:with|exactly|only|just|the|one|single|words?))*(?:\s*[:：]\s*|\s+(?=["“]))["“]?([^"”\n]{1,200}?)["”]?\.?$|(?:回答|回复|请说)[:：]\s*["“]?([^"”\n]{1,200}?)["”]?。?$/i;
-const ASKS_FOR_JSON =
-  /\b(?:as|in|with|only|valid)\s+(?:an?\s+)?json\b|\bjson\s+(?:object|only|format)\b|(?:以|用|返回)\s*JSON/i;
-const JSON_KEYS = /\b(?:keys?|fields?|properties|members?)\s+([\w\s,"'`]+)/i;
-const HAS_CHINESE = /[\u4e00-\u9fff]/;
-const ASKS_ABOUT_IMAGE = /\b(?:images?|pictures?|photos?|describe|what|see)\b|图|照片|看到/i;
-const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image', 'image']);
-const BULLETS = /\b([2-9])\s+(?:bullet points|bullets|points|sentences|lines)\b(?:\s+(?:for|of|about|on)\s+(.+))?/i;
-
-/** The reply to a plainly worded instruction about the format or an image; undefined: there is none. */
-function followInstruction(asked: string, whole: string, content: unknown): string | undefined {
-  const exact = EXACT_TEXT.exec(asked);
-  if (exact !== null) return exact[1] ?? exact[2];
-  if (ASKS_FOR_JSON.test(whole)) {
-    const names = JSON_KEYS.exec(whole)?.[1]
-      ?.match(/[A-Za-z_]\w*/g)
-      ?.filter((name) => name !== 'and') ?? ['answer'];
-    return JSON.stringify(Object.fromEntries(names.map((name) => [name, 'text'])));
-  }
-  const images = asFieldList(content).filter(({ type }) => IMAGE_TYPES.has(type)).length;
-  if (images > 0 && ASKS_ABOUT_IMAGE.test(asked))
-    return HAS_CHINESE.test(asked)
-      ? `收到 ${images} 张图片。这是模拟模型，看不到图片内容。`
-      : `Received ${images} ${images === 1 ? 'image' : 'images'}. This model is simulated and cannot see what they show.`;
-  const [, count, topic = 'the light of day'] = BULLETS.exec(asked) ?? [];
-  if (count !== undefined)
-    return Array.from(
-      { length: Number(count) },
-      (_, index) => `- ${topic.replace(/\.$/, '')}, point ${index + 1}`,
-    ).join('\n');
-  return undefined;
-}
-
-/** The reply of the simulated models where the conversation says what to write; undefined: the fixed words. */
-export function composeReply(system: unknown, messages: unknown): string | undefined {
-  const last = asFieldList(messages).findLast(({ role }) => role === 'user');
-  const asked = textOf(last?.content).trim();
-  const [, count, topic = 'a sea at dawn'] = NUMBERED.exec(asked) ?? [];
-  if (count !== undefined)
-    return Array.from({ length: Number(count) }, (_, index) => `${index + 1}. ${topic}, take ${index + 1}`).join('\n');
-  const instructions = asFieldList(messages).filter(({ role }) => role === 'system' || role === 'developer');
-  const whole = [textOf(system), ...instructions.map(({ content }) => textOf(content)), asked].join('\n');
-  if (asked === '') return undefined;
-  if (!ASKS_FOR_PROMPT.test(whole)) return followInstruction(asked, whole, last?.content);
-  const subject = (asked.split(SUBJECT).at(-1) ?? asked).replace(/[.。\s]+$/, '');
-  return HAS_CHINESE.test(subject)
-    ? `${subject}，缓慢推镜，柔和的晨光，浅景深，细节丰富，35 毫米胶片质感`
-    : `${subject}, slow dolly in, soft morning light, shallow depth of field, fine detail, 35 mm film`;
-}
-
-const textOf = (content: unknown): string =>
-  typeof content === 'string'
-    ? content
-    : asFieldList(content)
-        .map(({ text }) => (typeof text === 'string' ? text : ''))
-        .join(' ');
+/** The words of a text, each with the white space before it; of Chinese, up to three characters. */
+export const splitWords = (text: string): readonly string[] =>
+  text.match(/\s*(?:[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]{1,3}|[^\s\u3000-\u303f\u3400-\u9fff\uff00-\uffef]+)/g) ??
+  [];
 
 const wordCounts = new Map<number, number>();
 /** Number of words sent in response to requests with `[tag=…]`, whether or not they were received. */

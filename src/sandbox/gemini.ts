@@ -3,7 +3,6 @@ import {
   asFieldList,
   asFields,
   chooseCalls,
-  composeReply,
   countWords,
   type Directives,
   exampleForSchema,
@@ -11,9 +10,11 @@ import {
   newId,
   parseDirectives,
   planText,
+  splitWords,
   streamText,
   wantedFunction,
 } from './chat.ts';
+import { composeChatReply } from './chat-reply.ts';
 import {
   defineSimulator,
   jsonResponse,
@@ -90,17 +91,20 @@ function planParts(
   if (calls.length > 0) return { parts: [...thoughts, ...calls], finishReason: 'STOP' };
   const schema = config.responseJsonSchema ?? config.responseSchema;
   const json = config.responseMimeType === 'application/json' ? JSON.stringify(exampleForSchema(schema)) : undefined;
-  const reply = composeReply(asFields(body.systemInstruction).parts, asFieldList(body.contents).map(toMessage));
+  const reply = composeChatReply(asFields(body.systemInstruction).parts, asFieldList(body.contents).map(toMessage));
   const { pieces, isCut } = planText(directives, config.maxOutputTokens, json, reply);
   return { parts: [...thoughts, { text: pieces.join('') }], finishReason: isCut ? 'MAX_TOKENS' : 'STOP' };
 }
 
-/** A turn as `composeReply` reads it. */
+/** A turn as `composeChatReply` reads it. */
 const toMessage = ({ role = 'user', parts }: Fields): Fields => ({
   role,
-  content: asFieldList(parts).map((part) =>
-    part.inlineData === undefined && part.fileData === undefined ? part : { type: 'image' },
-  ),
+  content: asFieldList(parts).map((part) => {
+    if (part.inlineData !== undefined || part.fileData !== undefined) return { type: 'image' };
+    if (part.functionResponse === undefined) return part;
+    const { name, response } = asFields(part.functionResponse);
+    return { type: 'tool_result', name, content: JSON.stringify(response) };
+  }),
 });
 
 function planCalls(body: Fields, count: number, wanted: string | undefined): Fields[] {
@@ -138,7 +142,7 @@ function usageOf(body: Fields, parts: readonly Fields[], directive: number | und
   const text = shown
     .map(({ text: said, functionCall }) => (typeof said === 'string' ? said : JSON.stringify(functionCall)))
     .join(' ');
-  const output = text === '' ? 0 : text.trim().split(/\s+/).length;
+  const output = splitWords(text).length;
   return {
     promptTokenCount: prompt,
     candidatesTokenCount: output * factor,
@@ -176,12 +180,7 @@ async function* streamParts(
       yield chunk([part]);
       continue;
     }
-    for await (const piece of streamText(
-      part.text.match(/\s?\S+/g) ?? [],
-      directives,
-      (text) => chunk([{ text }]),
-      toError,
-    )) {
+    for await (const piece of streamText(splitWords(part.text), directives, (text) => chunk([{ text }]), toError)) {
       yield piece;
       // An error ends the stream.
       if (piece.startsWith('data: {"error"')) return;

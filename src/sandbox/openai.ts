@@ -3,7 +3,6 @@ import {
   asFieldList,
   asFields,
   chooseCalls,
-  composeReply,
   countWords,
   type Directives,
   exampleForSchema,
@@ -16,6 +15,7 @@ import {
   streamText,
   wantedFunction,
 } from './chat.ts';
+import { composeChatReply } from './chat-reply.ts';
 import { loadMedia } from './media.ts';
 import {
   defineSimulator,
@@ -40,7 +40,7 @@ function createChatCompletion(request: SimulatorRequest): SimulatorResponse | Pr
     directives,
     body.max_completion_tokens ?? body.max_tokens,
     chooseJson(body),
-    composeReply(undefined, body.messages),
+    composeChatReply(undefined, body.messages),
   );
   const usage = usageOf(body, text.pieces.length, directives('usage'));
   const base = { id: newId('chatcmpl'), created: nowSeconds(), model: body.model, system_fingerprint: 'fp_sandbox' };
@@ -181,7 +181,7 @@ function createResponse(request: SimulatorRequest): SimulatorResponse {
   const directives = parseDirectives(request);
   const calls = chooseFunctionCalls(body, directives('tools'), wantedFunction(request));
   const messages = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
-  const reply = composeReply(body.instructions, messages);
+  const reply = composeChatReply(body.instructions, messages);
   const text = planText(directives, body.max_output_tokens, chooseJson(body), reply);
   const items = calls.length > 0 ? calls.map(toCallItem) : [toMessageItem(text.pieces.join(''))];
   const isCut = text.isCut && calls.length === 0;
