@@ -45,10 +45,12 @@ async function main(): Promise<void> {
   });
   try {
     const page = await browser.newPage();
-    const derived = Object.values(DERIVED_GRADES).map(({ variant }) => variant);
-    for (const name of CLIP_NAMES.filter((each) => !derived.some((variant) => each.endsWith(`-${variant}`))))
-      if (wanted.length === 0 || wanted.includes(name))
-        await (SHAPES[name.split('-')[1] ?? ''] === undefined ? makeClips : makeShaped)(page, name);
+    const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
+    for (const name of CLIP_NAMES.filter(isWanted)) {
+      const [, variant = ''] = name.split('-');
+      if (SHAPES[variant] !== undefined) await makeShaped(page, name);
+      else if (!DERIVED_VARIANTS.includes(variant)) await makeClips(page, name);
+    }
     makeImages();
   } finally {
     await browser.close();
@@ -100,15 +102,15 @@ async function makeClips(page: Page, name: string): Promise<void> {
   }
 }
 
-/** Cuts a clip of another shape out of the wide one in the first look. */
+/** Cuts a clip of another shape out of the wide one in the same look. */
 async function makeShaped(page: Page, name: string): Promise<void> {
-  const [scene = '', variant = ''] = name.split('-');
+  const [scene = '', variant = '', look = ''] = name.split('-');
   const { size, crop } = SHAPES[variant] ?? { size: SIZE, crop: 'null' };
   const mark = await drawMark(page, ...size);
-  const [source, path] = [`${FOLDER}${scene}-1.mp4`, `${FOLDER}${name}.mp4`];
+  const [source, path] = [`${FOLDER}${scene}-${look}.mp4`, `${FOLDER}${name}.mp4`];
   makeStill(source, [
     ...['-i', mark, '-filter_complex', `[0:v]${crop}[v];[v][1:v]overlay[x]`, '-map', '[x]', '-map', '0:a'],
-    ...'-c:v libx264 -profile:v main -pix_fmt yuv420p -crf 28 -preset medium -g 250 -c:a copy'.split(' '),
+    ...'-c:v libx264 -profile:v main -pix_fmt yuv420p -crf 30 -preset veryslow -g 250 -c:a copy'.split(' '),
     ...'-movflags +faststart -map_metadata -1 -fflags +bitexact -flags:v +bitexact'.split(' '),
     path,
   ]);
@@ -142,6 +144,8 @@ const DERIVED_GRADES: Readonly<Record<string, { readonly variant: string; readon
   '1': { variant: '3', grade: 'hue=h=-38:s=1.05,eq=contrast=1.04' },
   '2': { variant: '4', grade: 'hue=h=-34:s=0.85,colorbalance=rh=.10:bh=-.10:rs=-.04:gs=.03' },
 };
+
+const DERIVED_VARIANTS = Object.values(DERIVED_GRADES).map(({ variant }) => variant);
 
 /** Runs in the browser: compiles the scene, and defines `drawFrame`, which returns the pixels of a moment. */
 const START_SCENE = `({ shader, width, height, look }) => {

@@ -41,19 +41,16 @@ const SCENES = {
 } as const;
 type Scene = keyof typeof SCENES;
 const SCENE_NAMES = Object.keys(SCENES) as Scene[];
-/** Scenes that also exist in these shapes, in one look. */
-const SHAPED = {
-  '9:16': ['sea', 'city', 'street', 'aurora', 'mountains', 'portrait', 'silk'],
-  '1:1': ['planet', 'sea', 'street', 'portrait', 'silk'],
-} as const satisfies Record<string, readonly Scene[]>;
 const SUFFIX = { '9:16': 'tall', '1:1': 'square' } as const;
 const LOOKS = 4;
 
+const nameClip = (scene: Scene, shape: AspectRatio, look: number): string =>
+  shape === '16:9' ? `${scene}-${look}` : `${scene}-${SUFFIX[shape]}-${look}`;
+
 /** Names of the clips, without the extension. */
-export const CLIP_NAMES: readonly string[] = [
-  ...SCENE_NAMES.flatMap((scene) => Array.from({ length: LOOKS }, (_, look) => `${scene}-${look + 1}`)),
-  ...(['9:16', '1:1'] as const).flatMap((shape) => SHAPED[shape].map((scene) => `${scene}-${SUFFIX[shape]}`)),
-];
+export const CLIP_NAMES: readonly string[] = (['16:9', '9:16', '1:1'] as const).flatMap((shape) =>
+  SCENE_NAMES.flatMap((scene) => Array.from({ length: LOOKS }, (_, look) => nameClip(scene, shape, look + 1))),
+);
 
 // Relative to two folders below the root, because the server bundle, which contains this code too, is at that depth.
 const FOLDER = new URL('../../src/sandbox/media/', import.meta.url);
@@ -114,16 +111,14 @@ const LOOK_OF: Readonly<Record<string, number>> = {
 };
 
 function clipName({ prompt, shape, take = 0 }: Omit<ClipChoice, 'audio'>, vendor: string): string {
-  const shaped: readonly Scene[] = shape === '16:9' ? SCENE_NAMES : SHAPED[shape];
-  // In the order of the scenes, because the words of the first ones are the most specific.
-  const available = SCENE_NAMES.filter((name) => shaped.includes(name));
   const fallback = createHash('sha256').update(prompt).digest().readUInt32BE();
+  // In the order of the scenes, because the words of the first ones are the most specific.
   const scene =
-    available.find((name) => new RegExp(SCENES[name], 'i').test(prompt)) ??
-    available[fallback % available.length] ??
+    SCENE_NAMES.find((name) => new RegExp(SCENES[name], 'i').test(prompt)) ??
+    SCENE_NAMES[fallback % SCENE_NAMES.length] ??
     'silk';
   const look = (((LOOK_OF[vendor] ?? 1) - 1 + take) % LOOKS) + 1;
-  return shape === '16:9' ? `${scene}-${look}` : `${scene}-${SUFFIX[shape]}`;
+  return nameClip(scene, shape, look);
 }
 
 /** A playable clip (H.264, moov first) of the scene the prompt mentions, in the look of the vendor. */

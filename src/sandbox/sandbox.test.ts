@@ -53,9 +53,19 @@ test('a clip follows the words of the prompt, the look of its vendor, its shape 
   assert.equal(name('qwerty'), name('qwerty'));
   const takes = [0, 1, 2, 3].map((take) => clip({ prompt: 'the sea', shape: '16:9', audio: true, take }, 'kling').name);
   assert.equal(new Set(takes).size, 4, 'variations differ');
-  assert.equal(clip({ prompt: 'the sea', shape: '9:16', audio: true }).name, 'sea-tall.mp4');
-  assert.equal(clip({ prompt: 'a paper boat in the rain', shape: '9:16', audio: true }).name, 'street-tall.mp4');
-  assert.equal(clip({ prompt: 'zzz', shape: '1:1', audio: true }).name.endsWith('-square.mp4'), true);
+  assert.equal(clip({ prompt: 'the sea', shape: '9:16', audio: true }).name, 'sea-tall-1.mp4');
+  assert.equal(clip({ prompt: 'a paper boat in the rain', shape: '9:16', audio: true }).name, 'street-tall-1.mp4');
+  assert.equal(clip({ prompt: 'a forest', shape: '1:1', audio: true }).name, 'forest-square-1.mp4');
+});
+
+test('upright and square clips differ by vendor and by variation as wide ones do', () => {
+  for (const shape of ['16:9', '9:16', '1:1'] as const)
+    for (const prompt of ['a neon street', 'the sea', 'zzz']) {
+      const vendors = ['kling', 'sora', 'seedance', 'veo'].map((each) => clip({ prompt, shape, audio: true }, each));
+      assert.equal(new Set(vendors.map(({ etag }) => etag)).size, 4, `${prompt} ${shape} by vendor`);
+      const takes = [0, 1, 2, 3].map((take) => clip({ prompt, shape, audio: true, take }, 'kling'));
+      assert.equal(new Set(takes.map(({ etag }) => etag)).size, 4, `${prompt} ${shape} by variation`);
+    }
 });
 
 test('a clip without sound is the same file with its sound track as free space', () => {
