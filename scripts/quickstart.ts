@@ -22,8 +22,8 @@ const FOLDER = 'data';
 const STATE_FILE = join(FOLDER, 'quickstart.json');
 const DATABASE_URL = `sqlite:./${FOLDER}/quickstart.db`;
 const MODEL = 'kling-v3';
-/** Simulated chat model that improves prompts in the studio, which is off by default. */
-const PROMPT_MODEL = 'sandbox-chat';
+/** The studio starts with the model of the README, and a simulated chat model improves prompts, which is off by default. */
+const SITE_SETTINGS = { DEFAULT_VIDEO_MODEL: MODEL, PROMPT_MODEL: 'sandbox-chat' } as const;
 const CREDITS = 1_000;
 const CONSOLE = join(import.meta.dirname, '..', 'dist/console');
 const BUILD = join(import.meta.dirname, 'build-console.ts');
@@ -177,8 +177,8 @@ async function createApiKey(baseUrl: string, { username, password }: State): Pro
   const body = { quota_delta: CREDITS * status.quota_per_unit, note: 'quickstart' };
   const params = { id: String(data.id) };
   await administrator.transport.call(accountAdmin.adminUpdateUser, { params, body }, { headers });
-  const promptModel = { params: { name: 'PROMPT_MODEL' }, body: { value: PROMPT_MODEL } };
-  await administrator.transport.call(updateSiteSetting, promptModel, { headers });
+  for (const [name, value] of Object.entries(SITE_SETTINGS))
+    await administrator.transport.call(updateSiteSetting, { params: { name }, body: { value } }, { headers });
   const token = await administrator.transport.call(tokens.createToken, { body: { name: 'quickstart' } }, { headers });
   return token.data.key;
 }

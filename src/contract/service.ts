@@ -43,6 +43,9 @@ export const getStatus = endpoint({
       currency: Type.String({ description: 'Of one credit, by ISO 4217; empty: pages say credits.' }),
       status_page: Type.Boolean({ description: 'Whether `/status` shows everyone what works.' }),
       prompt_model: Type.String({ description: 'Chat model that improves prompts in the studio; empty: none.' }),
+      default_video_model: Type.String({
+        description: 'Model of videos for which none is named, which the studio starts with; empty: the cheapest.',
+      }),
       api_user_header: Type.String(),
       server_address: Type.String(),
       phone_codes: Type.Enum(['sms', 'log'], { description: '`log`: development, codes are only written to the log.' }),

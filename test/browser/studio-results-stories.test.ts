@@ -129,6 +129,23 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     await page.context().close();
   });
 
+  it("starts with the site's default model, and with the cheapest where there is none", async () => {
+    const firstModel = async (username: string): Promise<string> => {
+      await fixture.running.signUp(username);
+      const page = await fixture.open();
+      await signIn(page, username, PASSWORD, '/studio');
+      const chosen = page.getByRole('button', { name: new RegExp(`^${studio.model}`) });
+      await chosen.waitFor();
+      const name = (await chosen.getAttribute('aria-label')) ?? '';
+      await page.context().close();
+      return name;
+    };
+    assert.doesNotMatch(await firstModel('saver'), /Kling V?3/i);
+    await fixture.running.setSiteSetting('DEFAULT_VIDEO_MODEL', 'kling-v3');
+    assert.match(await firstModel('reader'), /Kling V?3/i);
+    await fixture.running.setSiteSetting('DEFAULT_VIDEO_MODEL', null);
+  });
+
   it('filters models by what they can do, and orders them by price', async () => {
     const page = await open('chooser');
     await page.locator('h1').click();

@@ -14,8 +14,11 @@ it('the quickstart generates a video, opens a mailbox, and restarts after root h
   await first.waitFor(/(The service is running)/);
   assert.ok(statSync(join(folder, 'data', 'first-video.mp4')).size > 1000);
   const url = await first.waitFor(/Console +(\S+)/);
-  const status = (await (await fetch(`${url}/api/status`)).json()) as { data: { prompt_model: string } };
+  const status = (await (await fetch(`${url}/api/status`)).json()) as {
+    data: { prompt_model: string; default_video_model: string };
+  };
   assert.equal(status.data.prompt_model, 'sandbox-chat', 'the studio offers to improve prompts');
+  assert.equal(status.data.default_video_model, 'kling-v3', "the studio starts with the README's model");
   const password = await first.waitFor(/Sign in +root \/ (\S+)/);
   const login = await fetch(`${url}/api/user/login`, {
     method: 'POST',

@@ -443,7 +443,7 @@ export const CONSOLE_SETTINGS = {
   }),
   DEFAULT_VIDEO_MODEL: optionalPattern(/^[^\s]{1,200}$/u, 'must be the id of a model', {
     description:
-      'Model of `POST /v1/videos` without one; empty: the cheapest enabled model that makes videos from text and is not retiring.',
+      'Model of `POST /v1/videos` without one, and the first in the studio; empty: the cheapest enabled model that makes videos from text and is not retiring.',
   }),
   PROMPT_MODEL: optionalPattern(/^[^\s]{1,200}$/u, 'must be the id of a model', {
     description: 'Chat model that improves prompts in the studio, charged like any call; empty: not offered.',

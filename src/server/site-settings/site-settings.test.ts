@@ -81,13 +81,18 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal(await planOf('as-before'), 'none');
     });
 
-    it('name the chat model that improves prompts, none by default', async () => {
-      const promptModel = async (): Promise<unknown> => ((await status()) as { prompt_model?: unknown }).prompt_model;
-      assert.equal(await promptModel(), '');
-      await set('PROMPT_MODEL', 'sandbox-chat');
-      assert.equal(await promptModel(), 'sandbox-chat');
-      await set('PROMPT_MODEL', null);
-      assert.equal(await promptModel(), '');
+    it('name the chat model that improves prompts and the first video model, none by default', async () => {
+      for (const [setting, member] of [
+        ['PROMPT_MODEL', 'prompt_model'],
+        ['DEFAULT_VIDEO_MODEL', 'default_video_model'],
+      ] as const) {
+        const named = async (): Promise<unknown> => ((await status()) as Record<string, unknown>)[member];
+        assert.equal(await named(), '');
+        await set(setting, 'some-model');
+        assert.equal(await named(), 'some-model');
+        await set(setting, null);
+        assert.equal(await named(), '');
+      }
     });
 
     it('name the currency of a credit, and the retention of events and ledger entries', async () => {

@@ -115,6 +115,11 @@ export function cheapestModel(
     );
 }
 
+/** The model to start with: the site's if the user may call it, as in requests without a model, or the cheapest. */
+export const initialModel = (models: readonly UsableModel[], siteModel: string | undefined): UsableModel | undefined =>
+  models.find((model) => model.id === siteModel && model.permitted && canDo(model, 'generate')) ??
+  cheapestModel(models);
+
 /** Lowest price of a video of the default duration in quota, without multipliers. */
 function defaultCost(model: UsableModel): number {
   const seconds = controlsFor(model).seconds?.default ?? 0;

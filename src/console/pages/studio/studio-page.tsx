@@ -9,7 +9,7 @@ import { Page } from '../../components/page.tsx';
 import { DRAFT_KEY_PREFIX as KEY } from '../../data/browser-storage.ts';
 import { type UsableModel, usableModelsQuery, useStatus } from '../../data/self.ts';
 import { type ChangeDraft, type Draft, EMPTY_DRAFT, fitDraftToModel, restoreDraft, withoutData } from './draft.ts';
-import { cheapestModel } from './models.ts';
+import { initialModel } from './models.ts';
 import { type RemixActions, useRemixActions, useSubmitVideos } from './remix-actions.ts';
 import { isNarrow, MiniPlayer, Results, scrollToStage, useVideosOnStage } from './results.tsx';
 import { StudioForm } from './studio-form.tsx';
@@ -49,7 +49,7 @@ export function StudioPage() {
   useActionFromAddress(actions, models.data !== undefined);
   const { idea } = useSearch({ from: '/app/studio' });
   // Preselects a model on the first visit, because the form's controls depend on it.
-  const first = useMemo(() => cheapestModel(videoModels), [videoModels]);
+  const first = useMemo(() => initialModel(videoModels, status?.default_video_model), [videoModels, status]);
   const named = useModelFromAddress(videoModels);
   useEffect(() => {
     const wanted = named ?? (draft.model === '' ? first : undefined);

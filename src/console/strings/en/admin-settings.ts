@@ -79,7 +79,7 @@ export default {
     OIDC_PROVIDERS: 'Google, Microsoft, GitHub or any OpenID Connect service, each with a button on the sign-in pages.',
     PROMPT_MODEL:
       'A chat model. The studio offers “Improve prompt” with it, charged like any call. Empty: not offered.',
-    DEFAULT_VIDEO_MODEL: 'For requests to /v1/videos without a model. Empty: the cheapest.',
+    DEFAULT_VIDEO_MODEL: 'For requests to /v1/videos without a model, and first in the studio. Empty: the cheapest.',
     DEVICE_CODES_PER_ADDRESS:
       'Raise it to the number of people who sign in at once behind one address, such as an office.',
     CLAUDE_CODE_SIGN_IN: 'People type /login in Claude Code and confirm the code here. See Claude Code in this menu.',

@@ -78,7 +78,7 @@ export default {
     PASSWORD_SIGN_IN: '关闭后，仅 root 可使用密码登录，也不能用密码注册。',
     OIDC_PROVIDERS: 'Google、Microsoft、GitHub 或任意 OpenID Connect 服务，均在登录页面显示按钮。',
     PROMPT_MODEL: '填写一个对话模型，工作室会提供“优化提示词”，按普通调用计费；留空则不提供。',
-    DEFAULT_VIDEO_MODEL: '用于未指定模型的 /v1/videos 请求；留空则使用价格最低的模型。',
+    DEFAULT_VIDEO_MODEL: '用于未指定模型的 /v1/videos 请求，也是工作室的初始模型；留空则使用价格最低的模型。',
     DEVICE_CODES_PER_ADDRESS: '多人共用一个出口 IP（如办公室）时，请设为可能同时登录的人数。',
     CLAUDE_CODE_SIGN_IN: '用户在 Claude Code 中输入 /login 并在本站确认验证码。参见菜单中的 Claude Code。',
     FILES_IMAGE_MB: '单个上传文件的大小。',

@@ -88,6 +88,7 @@ export const readPublicServiceSettings = (config: Config, site: SiteSettings, ve
   sign_in_notice: site.signInNotice ?? '',
   status_page: site.statusPage,
   prompt_model: site.promptModel ?? '',
+  default_video_model: site.defaultVideoModel ?? '',
   registration: site.passwordSignIn ? site.registration : ('closed' as const),
   password_sign_in: site.passwordSignIn,
   identity_providers: site.oidcProviders.map(({ id, title }) => ({ id, title })),

@@ -8,8 +8,8 @@ import { CopyField, CopyIconButton } from '../../../components/copy-button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { formatRelativeTime } from '../../../data/format-values.ts';
 import { type ApiKey, apiKeysQuery } from '../../../data/keys.ts';
-import { usableModelsQuery, useSiteName } from '../../../data/self.ts';
-import { cheapestModel } from '../../studio/models.ts';
+import { usableModelsQuery, useSiteName, useStatus } from '../../../data/self.ts';
+import { initialModel } from '../../studio/models.ts';
 import { CLIENTS, type Client, type ClientId, type SampleValues } from './clients.ts';
 
 const MODEL_PLACEHOLDER = 'gpt-4o-mini';
@@ -36,6 +36,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
   const { t } = useTranslation('account');
   const [clientId, setClientId] = useState<ClientId>('videoCurl');
   const siteName = useSiteName();
+  const { data: status } = useStatus();
   const models = useQuery(usableModelsQuery);
   const usable = (models.data ?? []).filter(
     ({ id, permitted }) => permitted && (allowedModels.length === 0 || allowedModels.includes(id)),
@@ -46,7 +47,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
     origin: location.origin,
     apiKey: apiKey ?? API_KEY_PLACEHOLDER,
     model: chatModel?.id ?? MODEL_PLACEHOLDER,
-    videoModel: cheapestModel(usable)?.id ?? VIDEO_MODEL_PLACEHOLDER,
+    videoModel: initialModel(usable, status?.default_video_model)?.id ?? VIDEO_MODEL_PLACEHOLDER,
     siteName,
   };
   const select = (id: string | null): void => setClientId(CLIENTS.find((each) => each.id === id)?.id ?? 'videoCurl');
