@@ -14,8 +14,9 @@ import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
 import { captureReadmePictures } from './readme-pictures.ts';
 
 /**
- * Screenshots of every console page, wide and narrow, light and dark, in both languages: `npm run screenshots [word…]`;
- * SIZES=all adds desktop and tablet sizes. Files are written to out/screenshots (overridden by SCREENSHOTS); those
+ * Screenshots of every console page, wide and narrow, light and dark, in both languages: `npm run screenshots [word…]`.
+ * By default English, light and wide, and Chinese, dark and narrow; VARIANTS=full takes both widths in all four
+ * combinations of scheme and language, VARIANTS=all also those of tablets and large screens. Files are written to out/screenshots (overridden by SCREENSHOTS); those
  * shown in documents are updated in docs/screenshots. `npm run screenshots readme` only takes the README's pictures.
  */
 const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../out/screenshots');
@@ -23,20 +24,39 @@ const DOCUMENTS_FOLDER = join(import.meta.dirname, '../docs/screenshots');
 const QUALITY = 0.8;
 const PREVIEW_QUALITY = 0.6;
 
-const VARIANTS: readonly (readonly [suffix: string, options: ContextOptions])[] = [
-  ['', { width: 1440, height: 900 }],
-  ['-dark-zh-phone', { scheme: 'dark', language: 'zh-cn', width: 390, height: 844 }],
-  ...(process.env.SIZES === 'all'
-    ? ([
-        ['-dark-zh', { scheme: 'dark', language: 'zh-cn', width: 1440, height: 900 }],
-        ['-phone', { width: 390, height: 844 }],
-        ['-desktop', { width: 1920, height: 1080 }],
-        ['-dark-zh-desktop', { scheme: 'dark', language: 'zh-cn', width: 1920, height: 1080 }],
-        ['-tablet', { width: 768, height: 1024 }],
-        ['-dark-zh-tablet', { scheme: 'dark', language: 'zh-cn', width: 768, height: 1024 }],
-      ] as const)
-    : []),
-];
+/** Viewports by the end of the file name. */
+const SIZES = {
+  '': { width: 1440, height: 900 },
+  '-phone': { width: 390, height: 844 },
+  '-desktop': { width: 1920, height: 1080 },
+  '-tablet': { width: 768, height: 1024 },
+} as const;
+const SCHEMES = { '': 'light', '-dark': 'dark' } as const;
+const LANGUAGES = { '': 'en', '-zh': 'zh-cn' } as const;
+
+type Variant = readonly [suffix: string, options: ContextOptions];
+
+/** Every size in both schemes and both languages. */
+const ALL_VARIANTS: readonly Variant[] = Object.entries(SIZES).flatMap(([sizeSuffix, size]) =>
+  Object.entries(SCHEMES).flatMap(([schemeSuffix, scheme]) =>
+    Object.entries(LANGUAGES).map(
+      ([languageSuffix, language]): Variant => [
+        `${schemeSuffix}${languageSuffix}${sizeSuffix}`,
+        { ...size, scheme, language },
+      ],
+    ),
+  ),
+);
+
+/** Values of VARIANTS; by default, the two variants that differ in everything. */
+const SELECTIONS: Readonly<Record<string, (suffix: string) => boolean>> = {
+  default: (suffix) => suffix === '' || suffix === '-dark-zh-phone',
+  full: (suffix) => !/-(?:desktop|tablet)$/.test(suffix),
+  all: () => true,
+};
+const isTaken = SELECTIONS[process.env.VARIANTS ?? 'default'];
+if (isTaken === undefined) throw new Error(`VARIANTS is one of ${Object.keys(SELECTIONS).join(', ')}`);
+const VARIANTS = ALL_VARIANTS.filter(([suffix]) => isTaken(suffix));
 const SIGNED_OUT: Readonly<Record<string, string>> = {
   'sign-in': '/sign-in',
   register: '/register',
