@@ -72,6 +72,8 @@ async function main(): Promise<void> {
   const rig = await openBrowserFixture({ BASE_URL: 'http://127.0.0.1:3000' });
   try {
     await fillWithDemoData(rig);
+    // As in the quickstart.
+    await rig.running.setSiteSetting('DEFAULT_VIDEO_MODEL', 'kling-v3');
     const encoderPage = await rig.open();
     if (isWanted('readme'))
       await captureReadmePictures(rig, DOCUMENTS_FOLDER, (png, width) => toWebp(png, encoderPage, width));
@@ -105,7 +107,8 @@ async function captureScreenshot(page: Page, path: string, file: string, encoder
     page,
     `[...document.querySelectorAll('video')].every(({ networkState }) => networkState !== 2)`,
   );
-  await page.waitForTimeout(400);
+  // The spinner fades out.
+  await page.waitForTimeout((await page.locator('video').count()) > 0 ? 1_600 : 400);
   const image = await toWebp(await page.screenshot(), encoderPage);
   writeFileSync(join(OUTPUT_FOLDER, file), image);
   const shown = join(DOCUMENTS_FOLDER, file);
