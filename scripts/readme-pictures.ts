@@ -6,9 +6,10 @@ import { STRINGS } from '../test/browser/console-strings.ts';
 import { ROOT } from '../test/browser/demo-data.ts';
 
 const { studio } = STRINGS.en;
-const PROMPT = 'A paper boat drifts down a rainy street at dusk, neon reflections';
-/** Another one, because a second video of the same prompt has another look than the vendor's. */
-const COMPARED_PROMPT = `${PROMPT}, slow push in`;
+/** Of another scene than the video that the demo data leave on the stage, so that the new one is seen to be new. */
+const PROMPT = 'Northern lights over a frozen lake, stars turning slowly above the pines';
+/** Not one of the demo data, because a second video of a prompt has another look than the vendor's. */
+const COMPARED_PROMPT = 'A paper boat drifts down a rainy street at dusk, neon reflections, slow push in';
 const COMPARED_MODELS = ['kling v3', 'wan2.6-t2v', 'seedance 1.5', 'veo 3.1'] as const;
 const SIZE = { width: 1280, height: 800 };
 /** Shows the prompt, its price and all four clips. */
@@ -103,7 +104,9 @@ async function recordPreview(page: Page, toWebp: ToWebp): Promise<Buffer> {
     await record(450);
   }
   await page.locator(`video`).first().waitFor();
-  await waitForExpression(page, `document.querySelector('video').readyState > 1`);
+  await waitForExpression(page, `document.querySelector('video').readyState === 4`);
+  // The player's spinner fades out.
+  await page.waitForTimeout(1_000);
   for (let step = 0; step < 18; step += 1) {
     await seekAll(page, step * 0.2);
     await record(step === 17 ? 1_200 : 200);
