@@ -19,6 +19,8 @@ interface Conversation {
 /** Instructions of a program are long, and mention every format without asking for one. */
 const MAX_SYSTEM_LENGTH = 2_000;
 const MAX_LENGTH = 4_000;
+/** Of a longer text, only the end is searched for what agents add. */
+const MAX_READ = 100_000;
 const DIRECTIVE = /\[[a-z]{3,8}=[-\w]{1,64}\]/;
 
 /**
@@ -67,6 +69,7 @@ const textOf = (content: unknown): string =>
 /** A user's text without what coding agents add to it; of a long one, its beginning and its end. */
 function readText(content: unknown): string {
   const text = textOf(content)
+    .slice(-MAX_READ)
     .replace(/<(system-reminder|environment_\w+)>[\s\S]*?<\/\1>/g, '')
     .trim();
   return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH / 2)}\n${text.slice(-MAX_LENGTH / 2)}`;
