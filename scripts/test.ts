@@ -1,5 +1,5 @@
 /**
- * `npm test`: runs every *.test.ts of src/, importer/ and test/, the files of a subject in one process, with one private
+ * `npm test`: runs every *.test.ts of src/, importer/ and test/, a dozen files in one process, with one private
  * PostgreSQL.
  * `npm test -- quota faults` runs the files whose path contains one of the words.
  */

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 /** Unit tests run first, so that a broken build shows within a minute; browser tests run last. */
 const LATER_FOLDERS = ['test/browser/', 'test/faults/', 'test/'];
@@ -20,16 +20,11 @@ export const listTestFiles = (root: string, words: readonly string[]): string[] 
 const MAX_GROUP_FILES = 12;
 /** Browser tests take a minute per file and end the run: with larger groups one worker would finish minutes later. */
 const MAX_BROWSER_FILES = 6;
-/** The folder: `src/server/accounts`, `test/chat` or `test`. */
-const subjectOf = (path: string): string =>
-  dirname(path)
-    .split('/', path.startsWith('src/') ? 3 : 2)
-    .join('/');
 
-/** Divides files, in order, into groups of one subject that share a process. */
+/** Divides files, in order, into groups that share a process. */
 export function groupTestFiles(root: string, files: readonly string[]): string[][] {
-  const bySubject = Map.groupBy(files, (path) => (runsAlone(root, path) ? path : subjectOf(path)));
-  return [...bySubject.values()].flatMap((paths) => {
+  const byKind = Map.groupBy(files, (path) => (runsAlone(root, path) ? path : folderRank(path)));
+  return [...byKind.values()].flatMap((paths) => {
     const max = paths[0]?.startsWith('test/browser/') ? MAX_BROWSER_FILES : MAX_GROUP_FILES;
     const size = Math.ceil(paths.length / Math.ceil(paths.length / max));
     return Array.from({ length: Math.ceil(paths.length / size) }, (_, i) => paths.slice(i * size, (i + 1) * size));

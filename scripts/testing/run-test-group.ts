@@ -43,6 +43,8 @@ interface TestEvent {
   };
 }
 
+/** Test processes start service after service; fewer collections save them a seventh of their CPU time. */
+const YOUNG_GENERATION = '--max-semi-space-size=64';
 const LIMIT_MS = 600_000;
 const BATTERY_LIMIT_MS = 900_000;
 /** Files that start many processes; each takes a minute of CPU time or more. */
@@ -94,7 +96,10 @@ async function runProcess(
   const events = run({
     files: [isAlone ? join(root, paths[0] ?? '') : join(root, 'scripts/testing/test-group.ts')],
     argv: isAlone ? [] : [...paths],
-    execArgv: isAlone && isRepeat ? [] : ['--require', join(root, 'scripts/testing/untracked-promises.cjs')],
+    execArgv: [
+      YOUNG_GENERATION,
+      ...(isAlone && isRepeat ? [] : ['--require', join(root, 'scripts/testing/untracked-promises.cjs')]),
+    ],
     cwd: root,
     env: database === undefined ? process.env : { ...process.env, TEST_DATABASE: database },
     signal: AbortSignal.any([stop, timeUp.signal]),
