@@ -75,6 +75,17 @@ const REQUEST_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 const UPSTREAM_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const QUERY_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
+let processMetrics: Registry | undefined;
+
+/** CPU, memory, event loop and garbage collection: once per process, because the library never stops measuring them. */
+function collectProcessMetrics(): Registry {
+  if (processMetrics === undefined) {
+    processMetrics = new Registry();
+    collectDefaultMetrics({ register: processMetrics });
+  }
+  return processMetrics;
+}
+
 /**
  * @param version of this package, for `build_info`
  * @param outcomes every possible outcome of an upstream call
@@ -82,7 +93,7 @@ const QUERY_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5]
 export function createMetrics(version: string, outcomes: readonly string[] = []): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  const ofProcess = collectProcessMetrics();
   const histogram = (name: string, help: string, buckets: readonly number[], labelNames: readonly string[] = []) =>
     new Histogram({ name: PREFIX + name, help, buckets: [...buckets], labelNames: [...labelNames], registers });
   const counter = (name: string, help: string, labelNames: readonly string[]) =>
@@ -144,7 +155,10 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
       const metric = await registry.getSingleMetric(PREFIX + name)?.get();
       return (metric?.values ?? []).map((sample) => toSample(sample, PREFIX + name));
     },
-    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    render: async () => ({
+      contentType: registry.contentType,
+      body: await Registry.merge([ofProcess, registry]).metrics(),
+    }),
   };
 }
 
