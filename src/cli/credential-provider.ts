@@ -116,8 +116,10 @@ export function notSignedInError(
       { code: 'unauthorized', status: 401 },
     );
   const onlyApiKey = purpose === 'account' && process.env.REELGATE_API_KEY;
-  const why = onlyApiKey ? ' REELGATE_API_KEY works for videos and models, not for the account.' : '';
-  return new ReelgateError(`You are not signed in to ${baseUrl}.${why}`, { code: 'unauthorized', status: 401 });
+  const message = onlyApiKey
+    ? `You are not signed in to ${baseUrl}. REELGATE_API_KEY works for videos and models, not for the account.`
+    : `You are not signed in to ${baseUrl}.`;
+  return new ReelgateError(message, { code: 'unauthorized', status: 401 });
 }
 
 /**

@@ -1,7 +1,8 @@
-import { type AmountUnit, formatAmount, type SpendLimit } from '../contract/amounts.ts';
+import { type AmountUnit, formatAmount, type SpendLimit, type SpendPeriod } from '../contract/amounts.ts';
 import type { ApiToken } from '../sdk/account.ts';
 import type { Reelgate } from '../sdk/index.ts';
 import type { TypedSpendLimit } from './argument-parsers.ts';
+import { phrase, type Rendering } from './output.ts';
 
 /** Formats quota, the service's smallest unit of money, in credits or in the service's currency. */
 export type CreditFormat = (quota: number) => string;
@@ -27,7 +28,22 @@ export const loadCreditFormat = async (reelgate: Reelgate): Promise<CreditFormat
 export const formatSpendLimit = (
   { amount, spent, period }: NonNullable<ApiToken['spend_limit']>,
   credits: CreditFormat,
-): string => `${credits(spent)} of ${credits(amount)} a ${period}`;
+): Rendering => SPENT[period](credits(spent), credits(amount));
+
+const SPENT: Readonly<Record<SpendPeriod, (spent: string, amount: string) => Rendering>> = {
+  day: (spent, amount) => phrase`${spent} of ${amount} a day`,
+  week: (spent, amount) => phrase`${spent} of ${amount} a week`,
+  month: (spent, amount) => phrase`${spent} of ${amount} a month`,
+};
+
+/** `50 a month`. */
+export const formatPeriodAmount = (amount: string, period: SpendPeriod): Rendering => PER_PERIOD[period](amount);
+
+const PER_PERIOD: Readonly<Record<SpendPeriod, (amount: string) => Rendering>> = {
+  day: (amount) => phrase`${amount} a day`,
+  week: (amount) => phrase`${amount} a week`,
+  month: (amount) => phrase`${amount} a month`,
+};
 
 /** Converts an amount as typed, in credits, to quota. */
 export async function toQuota(reelgate: Reelgate, credits: number): Promise<number>;

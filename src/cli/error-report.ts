@@ -74,13 +74,13 @@ const REJECTED_CREDENTIAL_ADVICE: Readonly<Record<CredentialSource, string>> = {
 
 /** File system error codes in words. */
 const FILE_ERROR_TEXTS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is no folder',
-  ENOSPC: 'the disk is full',
-  EROFS: 'the disk is read-only',
+  ENOENT: 'PATH: there is no such file or folder.',
+  EACCES: 'PATH: permission denied.',
+  EPERM: 'PATH: not permitted.',
+  EISDIR: 'PATH: it is a folder.',
+  ENOTDIR: 'PATH: a part of the path is no folder.',
+  ENOSPC: 'PATH: the disk is full.',
+  EROFS: 'PATH: the disk is read-only.',
 };
 
 /** Converts any thrown value to a report. */
@@ -103,7 +103,7 @@ export function toErrorReport(error: unknown, proof: CredentialSource = 'sign-in
   const { code, path, message } = error as NodeJS.ErrnoException;
   const trouble = FILE_ERROR_TEXTS[code ?? ''];
   if (trouble !== undefined && path !== undefined)
-    return { exitCode: EXIT.failed, code: 'file', message: `${path}: ${trouble}.` };
+    return { exitCode: EXIT.failed, code: 'file', message: trouble.replace('PATH', () => path) };
   return { exitCode: EXIT.failed, code: 'failed', message: error instanceof Error ? message : String(error) };
 }
 

@@ -9,7 +9,7 @@ process.stderr.on('error', () => {});
 
 const asJson = process.argv.includes('--json');
 const chinese = readLanguage() === 'zh-CN' ? await import('./translate-help.ts') : undefined;
-if (chinese !== undefined) Output.translate = (await import('./translate-output.ts')).translateOutput;
+if (chinese !== undefined) Output.translation = (await import('./translate-output.ts')).CHINESE;
 const program = createProgram(asJson, chinese?.EPILOGUE_ZH_CN);
 chinese?.translateHelp(program, asJson);
 await program.parseAsync();

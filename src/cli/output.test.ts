@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { FAILURES_EN } from '../contract/messages/failures-en.ts';
-import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
 import {
   formatKeyValues,
   formatTable,
@@ -15,7 +11,6 @@ import {
   render,
   styled,
 } from './output.ts';
-import { OUTPUT_ZH_CN, translateOutput } from './translate-output.ts';
 
 const TERMINAL = { isTerminal: true, hasColor: true };
 
@@ -87,6 +82,18 @@ describe('render output text', () => {
     assert.equal(render(table, PIPE), '1\t视频\tworks\n22\ta b\tfailed');
   });
 
+  test('leaves out columns without contents on a terminal, but not in a pipe, whose columns programs count', () => {
+    const table = formatTable(
+      ['TASK', 'PROMPT', 'REASON'],
+      [
+        ['task_1', '', 'x'],
+        ['task_2', '', ''],
+      ],
+    );
+    assert.equal(stripVTControlCharacters(render(table, TERMINAL)), 'TASK    REASON\ntask_1  x\ntask_2');
+    assert.equal(render(table, PIPE), 'task_1\t\tx\ntask_2\t\t');
+  });
+
   test('escapes cursor movement and colours in text of other users', () => {
     for (const target of [TERMINAL, PIPE]) {
       const hostile = '\u001b[2Jx\u202e';
@@ -105,61 +112,4 @@ describe('render output text', () => {
     assert.equal(render(relativeTime(1_700_000_000), PIPE), '2023-11-14T22:13:20Z');
     assert.match(render(relativeTime(1_700_000_000), TERMINAL), /days ago$/);
   });
-});
-
-test('texts for people are translated, and so are texts and units in them', () => {
-  assert.equal(translateOutput("The vendor's message: Task failed."), '供应商的消息：Task failed.');
-  assert.equal(
-    translateOutput('The connection to the service was lost. Trying again …'),
-    '与服务的连接已中断。 正在重试…',
-  );
-  assert.equal(translateOutput('It cost 0.28 credits; you waited 45 seconds.'), '费用 0.28 积分，等待 45 秒。');
-  assert.equal(
-    translateOutput('The task continues. Wait for it with "reelgate video wait task_1".'),
-    '任务仍在继续，可用“reelgate video wait task_1”等待。',
-  );
-  const failure = FAILURES_EN.prompt_refused;
-  assert.equal(
-    translateOutput(`${failure.advice}\nIt was not charged.`),
-    `${FAILURES_ZH_CN.prompt_refused.advice}\n未扣费。`,
-  );
-  assert.equal(translateOutput('Saved a.mp4 (12 KB).'), '已保存 a.mp4 (12 KB)。');
-  assert.equal(translateOutput('Something else.'), 'Something else.');
-  for (const [english, chinese] of OUTPUT_ZH_CN)
-    assert.equal(chinese.split('#').length, english.split('#').length, `${english}: the same values`);
-});
-
-test('headers of columns and relative times are translated', () => {
-  const commands = join(import.meta.dirname, 'commands');
-  const heads = globSync('*.ts', { cwd: commands }).flatMap((path) =>
-    [...readFileSync(join(commands, path), 'utf8').matchAll(/formatTable\(\s*\[([^\]]*)\]/g)].flatMap(([, head = '']) =>
-      [...head.matchAll(/'([A-Z][A-Z ]+)'/g)].map(([, name = '']) => name),
-    ),
-  );
-  assert.ok(heads.length > 60);
-  for (const name of heads) assert.ok(name === 'ID' || name === 'URL' || translateOutput(name) !== name, name);
-  Output.translate = translateOutput;
-  try {
-    const table = stripVTControlCharacters(render(formatTable(['TASK', 'STATUS'], [['task_1', 'x']]), TERMINAL));
-    assert.equal(table, '任务    状态\ntask_1  x');
-    assert.match(render(relativeTime(Date.now() / 1000 - 180), TERMINAL), /^3 分钟前$/);
-  } finally {
-    Output.translate = (text) => text;
-  }
-});
-
-test('every translated text is one that a command prints', () => {
-  const words = (text: string): string => text.replace(/\s+/g, ' ').trim();
-  const sources = ['.', '../sdk'].flatMap((folder) =>
-    globSync('**/*.ts', { cwd: join(import.meta.dirname, folder) })
-      .filter((path) => !path.startsWith('translate-') && !path.includes('.test.'))
-      .map((path) => readFileSync(join(import.meta.dirname, folder, path), 'utf8')),
-  );
-  const text = words(sources.join('\n'));
-  for (const [english] of OUTPUT_ZH_CN)
-    for (const part of english
-      .split('#')
-      .map(words)
-      .filter((each) => each.length > 12))
-      assert.ok(text.includes(part.replace(/["']$/, '')), english);
 });

@@ -9,12 +9,27 @@ interface OutputOptions {
 }
 
 const USUAL_COLUMNS = 80;
-const PLAIN: RenderTarget = { isTerminal: false, hasColor: false };
+/** A pipe. */
+export const PLAIN: RenderTarget = { isTerminal: false, hasColor: false };
+
+/** Texts for people in the language of the locale, by the English ones; unknown ones stay as they are. */
+export interface Translation {
+  /** Translates messages, which contain their values. */
+  readonly message: (text: string) => string;
+  /** Translates a text of a result, in which `#` stands for a value. */
+  readonly phrase: (text: string) => string;
+  /** Translates the unit of an amount or a duration. */
+  readonly quantity: (text: string) => string;
+}
+
+const same = (text: string): string => text;
+/** The texts as they are in the code. */
+export const ENGLISH: Translation = { message: same, phrase: same, quantity: same };
 
 /** Writes results to standard output, progress and errors to standard error, so that output can be piped. */
 export class Output {
-  /** Translates texts for people. Set once at the start, before the first output. */
-  static translate = (text: string): string => text;
+  /** Set once at the start, before the first output. */
+  static translation = ENGLISH;
   readonly #options: OutputOptions;
   #hasStatusLine = false;
   #isStreaming = false;
@@ -41,7 +56,7 @@ export class Output {
     this.#endStatusLine();
     if (this.#options.json) process.stdout.write(`${JSON.stringify(value)}\n`);
     else if (text !== '') {
-      const shown = typeof text === 'string' && this.#out.isTerminal ? Output.translate(text) : text;
+      const shown = typeof text === 'string' && this.#out.isTerminal ? Output.translation.message(text) : text;
       process.stdout.write(`${render(shown, this.#out)}\n`);
     }
   }
@@ -78,14 +93,14 @@ export class Output {
   /** Like `info`, but also printed with --quiet and --json, because the user cannot continue without it. */
   notice(line: Text): void {
     this.#endStatusLine();
-    process.stderr.write(`${render(typeof line === 'string' ? Output.translate(line) : line, this.#err)}\n`);
+    process.stderr.write(`${render(typeof line === 'string' ? Output.translation.message(line) : line, this.#err)}\n`);
   }
 
   /** Prints a status line, overwritten by the next one on a terminal; elsewhere only changes of `plain` are printed. */
-  status(line: Text, plain = typeof line === 'string' ? line : line(PLAIN)): void {
+  status(line: Text, plain = render(line, PLAIN)): void {
     if (this.#options.quiet || this.#options.json) return;
     if (this.isInteractive) {
-      const shown = typeof line === 'string' ? Output.translate(line) : line;
+      const shown = typeof line === 'string' ? Output.translation.message(line) : line;
       // Of a wrapped line only the last row would be overwritten.
       process.stderr.write(`\r\u001b[2K${truncateToWidth(render(shown, this.#err), this.columns)}`);
       this.#hasStatusLine = true;
@@ -110,8 +125,8 @@ export class Output {
       return;
     }
     if (code === 'interrupted') return;
-    const [title, said] = [Output.translate('Error:'), Output.translate(message)];
-    this.notice((target) => `${styled('bad', title)(target)} ${render(said, target)}`);
+    const [title, said] = ['Error:', message].map(Output.translation.message);
+    this.notice((target) => `${styled('bad', title ?? '')(target)} ${render(said ?? '', target)}`);
     if (advice !== undefined) this.notice(advice);
     if (requestId !== undefined && (code.startsWith('http_5') || code === 'internal_error'))
       this.notice(`Request: ${requestId}`);
@@ -159,6 +174,34 @@ export const styled =
     return target.hasColor && plain !== '' ? styleText(STYLES[style], plain, { validateStream: false }) : plain;
   };
 
+/**
+ * A text of the command line itself in a result, with its values: in the language of the locale on a terminal, English
+ * in a pipe. The key of its translation has `#` for each value.
+ */
+export const phrase =
+  (parts: readonly string[], ...values: readonly (Text | number)[]): Rendering =>
+  (target) => {
+    const english = parts.join('#');
+    const shown = target.isTerminal ? Output.translation.phrase(english) : english;
+    const rendered = values.map((value) => renderValue(typeof value === 'number' ? String(value) : value, target));
+    return shown
+      .split('#')
+      .map((part, index) => part + (rendered[index] ?? ''))
+      .join('');
+  };
+
+/** A word from the service, such as the name of a state. */
+export const word =
+  (text: string): Rendering =>
+  (target) =>
+    render(target.isTerminal ? Output.translation.phrase(text) : text, target);
+
+/** A plain text in a result is data, of which only units are translated. */
+const renderValue = (text: Text, target: RenderTarget): string =>
+  typeof text === 'string' && target.isTerminal
+    ? Output.translation.quantity(render(text, target))
+    : render(text, target);
+
 /** Concatenates texts. */
 export const joinTexts =
   (texts: readonly Text[], separator: string): Rendering =>
@@ -169,7 +212,7 @@ export const joinTexts =
 export const relativeTime =
   (seconds: number): Rendering =>
   ({ isTerminal }) =>
-    isTerminal ? Output.translate(formatRelativeTime(seconds)) : formatTimestamp(seconds);
+    isTerminal ? Output.translation.message(formatRelativeTime(seconds)) : formatTimestamp(seconds);
 
 /** `2026-11-21 12:30` in the local time zone for people, RFC 3339 in UTC for programs. @param seconds Unix seconds */
 export const dateTime =
@@ -179,15 +222,22 @@ export const dateTime =
 
 const formatTimestamp = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
-/** Aligned columns with a header for people; for programs only rows, with cells separated by tabs. */
+/**
+ * Aligned columns with a header for people, without those that are empty; for programs only rows, with cells separated
+ * by tabs.
+ */
 export const formatTable =
   (head: readonly string[], rows: readonly (readonly Text[])[]): Rendering =>
   (target) => {
-    const toCell = (text: Text): string => render(text, target).replace(/[\t\r\n]+/g, ' ');
-    if (!target.isTerminal) return rows.map((row) => row.map(toCell).join('\t')).join('\n');
-    const heading = head.map((name) => styled('heading', Output.translate(name)));
-    const cells = [heading, ...rows].map((row) => row.map(toCell));
-    const widths = head.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))));
+    const toCell = (text: Text): string => renderValue(text, target).replace(/[\t\r\n]+/g, ' ');
+    const contents = rows.map((row) => row.map(toCell));
+    if (!target.isTerminal) return contents.map((row) => row.join('\t')).join('\n');
+    const heading = head.map((name) => toCell(styled('heading', word(name))));
+    const isShown = head.map((_, column) => contents.length === 0 || contents.some((row) => row[column] !== ''));
+    const cells = [heading, ...contents].map((row) => row.filter((_, column) => isShown[column]));
+    const widths = (cells[0] ?? []).map((_, column) =>
+      Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))),
+    );
     const pad = (cell: string, column: number): string => ' '.repeat((widths[column] ?? 0) - displayWidth(cell));
     return cells
       .map((row) =>
@@ -215,13 +265,14 @@ export const formatKeyValues =
     const shown = Object.entries(values).filter(
       (entry): entry is [string, Text] => entry[1] !== undefined && entry[1] !== '',
     );
-    const width = Math.max(0, ...shown.map(([name]) => name.length));
+    if (!target.isTerminal) return shown.map(([name, value]) => `${name}\t${render(value, target)}`).join('\n');
+    const labels = shown.map(([name]) => render(styled('secondary', word(name)), target));
+    const width = Math.max(0, ...labels.map(displayWidth));
     return shown
-      .map(([name, value]) =>
-        target.isTerminal
-          ? `${render(styled('secondary', name), target)}${' '.repeat(width - name.length + 2)}${render(value, target)}`
-          : `${name}\t${render(value, target)}`,
-      )
+      .map(([, value], index) => {
+        const label = labels[index] ?? '';
+        return `${label}${' '.repeat(width - displayWidth(label) + 2)}${renderValue(value, target)}`;
+      })
       .join('\n');
   };
 
@@ -286,7 +337,7 @@ export function formatDateTime(seconds: number): string {
 /** `10 minutes`, `45 seconds`. */
 export function formatDuration(seconds: number): string {
   const minutes = Math.round(seconds / 60);
-  if (seconds < 90) return `${seconds} second${seconds === 1 ? '' : 's'}`;
+  if (seconds < 90) return seconds === 1 ? '1 second' : `${seconds} seconds`;
   return minutes < 120 ? `${minutes} minutes` : `${Math.round(minutes / 60)} hours`;
 }
 

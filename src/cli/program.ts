@@ -29,7 +29,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
   version: string;
 };
 
-const EPILOGUE = `
+/** The end of the help. */
+export const EPILOGUE = `
 Environment:
   REELGATE_URL           the service
   REELGATE_API_KEY       an sk- key for videos, chat and models, in place of a sign-in

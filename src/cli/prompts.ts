@@ -1,4 +1,5 @@
 import { InterruptedError } from './errors.ts';
+import { Output } from './output.ts';
 
 /** Imported when a prompt is shown, because printing help does not need it. */
 const importPrompts = () => import('@clack/prompts');
@@ -12,13 +13,13 @@ export const canPrompt = (): boolean => process.stdin.isTTY === true && process.
 /** Asks for a line on the terminal. @throws InterruptedError after Ctrl-C */
 export async function askText(message: string): Promise<string> {
   const { text } = await importPrompts();
-  return toAnswer(await text({ message, output }));
+  return toAnswer(await text({ message: Output.translation.message(message), output }));
 }
 
 /** Asks for a secret on the terminal, which is not shown. @throws InterruptedError after Ctrl-C */
 export async function askPassword(message: string): Promise<string> {
   const { password } = await importPrompts();
-  return toAnswer(await password({ message, output }));
+  return toAnswer(await password({ message: Output.translation.message(message), output }));
 }
 
 function toAnswer(answer: string | symbol): string {

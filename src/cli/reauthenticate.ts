@@ -14,8 +14,7 @@ export async function reauthenticate<T>(
   if (process.env.REELGATE_ACCESS_TOKEN) return work({ reelgate: context.reelgate, headers: {} });
   if (!canPrompt())
     throw new UsageError(
-      'This changes the credentials of the account, so a device sign-in may not do it. Run it in a terminal, where it asks ' +
-        'for your password, or set REELGATE_ACCESS_TOKEN and REELGATE_USER_ID; create such a token in the console.',
+      'This changes the credentials of the account, so a device sign-in may not do it. Run it in a terminal, where it asks for your password, or set REELGATE_ACCESS_TOKEN and REELGATE_USER_ID; create such a token in the console.',
     );
   // Imported when the password is asked for, because printing help does not need it.
   const { startLoginSession, endLoginSession } = await import('./login-session.ts');

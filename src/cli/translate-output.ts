@@ -1,6 +1,8 @@
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
 import type { FailureCause } from '../contract/task-states.ts';
+import type { Translation } from './output.ts';
+import { PHRASES_ZH_CN } from './phrases-zh-cn.ts';
 
 /**
  * Chinese texts of what commands print, by the English ones; `#` stands for a value, `##` for another of these texts.
@@ -51,7 +53,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'REELGATE_ACCESS_TOKEN was sent, with REELGATE_USER_ID. Create a new one in the console under Security, or unset it to sign in.',
     '已发送 REELGATE_ACCESS_TOKEN 与 REELGATE_USER_ID。请在控制台的“安全”中创建新的，或取消设置后登录。',
   ],
-  ['The tokens of this sign-in are in #, which cannot be opened from here.', '此登录的令牌保存在 #，目前无法打开。'],
+  ['The tokens of this sign-in are in ##, which cannot be opened from here.', '此登录的令牌保存在 ##，目前无法打开。'],
   [
     'Unlock it, or sign in again with REELGATE_KEYCHAIN=0, which keeps the tokens in a file only you can read.',
     '请解锁，或设置 REELGATE_KEYCHAIN=0 后重新登录，令牌将存于仅您可读的文件。',
@@ -61,7 +63,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     '另一个 reelgate 进程占用 # 过久。请结束该进程后重试。',
   ],
   ['"#" is no organization. "#" lists yours.', '“#”不是组织。可用“#”列出您的组织。'],
-  ['The tokens are in #.', '令牌保存在 #。'],
+  ['The tokens are in ##.', '令牌保存在 ##。'],
   [
     'End this sign-in with "reelgate logout", or from anywhere at #.',
     '可用“reelgate logout”结束此登录，或在 # 从任意位置结束。',
@@ -83,6 +85,40 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   [
     'This changes the credentials of the account, so your password is required.',
     '此操作会更改账号凭证，需要输入密码。',
+  ],
+  [
+    '## Create an API key in the console and set REELGATE_URL and REELGATE_API_KEY; no sign-in is needed then. If someone does see this output, add --force.',
+    '## 请在控制台创建 API 密钥，并设置 REELGATE_URL 与 REELGATE_API_KEY，无需登录。若有人能看到此输出，请加 --force。',
+  ],
+  [
+    'This looks like CI (the variable CI is set), so the sign-in could not be confirmed.',
+    '当前似乎是 CI 环境（已设置变量 CI），无法确认登录。',
+  ],
+  [
+    'There is no terminal to show the code on, so the sign-in could not be confirmed.',
+    '没有可显示验证码的终端，无法确认登录。',
+  ],
+  [
+    'The code has expired. Press Enter for a new one, Ctrl-C to stop.',
+    '验证码已过期。按 Enter 获取新的，Ctrl-C 停止。',
+  ],
+  ['## Other sign-ins ended: #.', '## 已结束其他登录 # 个。'],
+  [
+    'They are still valid. Unlock it and repeat this, or end the sign-in in the console under Devices and repeat this without --local.',
+    '令牌仍有效。请解锁后重试；或在控制台的“设备”中结束此登录，再去掉 --local 重试。',
+  ],
+  ['the keychain', '钥匙串'],
+  ['the macOS keychain', 'macOS 钥匙串'],
+  ['the Windows credential manager', 'Windows 凭据管理器'],
+  ['the desktop keyring', '桌面密钥环'],
+  ['# (only you can read it)', '#（仅您可读）'],
+  ['User name or e-mail', '用户名或邮箱'],
+  ['Password of #', '# 的密码'],
+  ['Password of the link', '链接密码'],
+  ['Code of your authenticator app, or a backup code', '身份验证器中的验证码，或备用码'],
+  [
+    'This changes the credentials of the account, so a device sign-in may not do it. Run it in a terminal, where it asks for your password, or set REELGATE_ACCESS_TOKEN and REELGATE_USER_ID; create such a token in the console.',
+    '此操作会更改账号凭证，设备登录无权执行。请在终端中运行并输入密码，或设置 REELGATE_ACCESS_TOKEN 与 REELGATE_USER_ID（令牌在控制台创建）。',
   ],
 
   // Videos
@@ -137,6 +173,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     '#: each vendor has another field for this, and a key does not tell which. Sign in with "#", or use --metadata.',
     '#：各供应商的字段不同，仅凭密钥无法得知。请用“#”登录，或使用 --metadata。',
   ],
+  ['The service sent another part of the file than was requested.', '服务返回的文件片段与请求不符。'],
 
   // Account
   ['No device is signed in.', '没有已登录的设备。'],
@@ -195,6 +232,76 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Webhook # is disabled.', 'Webhook # 已停用。'],
   ['# events are being redelivered.', '正在重新推送 # 个事件。'],
   ['Forwarding events to #, signed with #. Ctrl-C ends it.', '正在将事件转发到 #，签名密钥 #。Ctrl-C 结束。'],
+  ['--kind needs a sign-in: "#".', '--kind 需要登录：“#”。'],
+  ['## More videos and files follow.', '## 其余视频与文件将陆续移交。'],
+  ['Transferred # keys, # webhooks, # videos, # files, #.', '已移交 # 个密钥、# 个 Webhook、# 个视频、# 个文件、#。'],
+  ['No account can be compared.', '没有可核对的账号。'],
+  ['No readings yet.', '还没有读数。'],
+  ['The vendor has no endpoint that tells what it took.', '该供应商没有查询扣费的接口。'],
+  [
+    'New secret of key #. Store it now: it is not shown again. The old one no longer works.',
+    '密钥 # 的新密钥。请立即保存，之后不再显示。旧密钥已失效。',
+  ],
+  [
+    'New secret of key #. Store it now: it is not shown again. The old one works until #.',
+    '密钥 # 的新密钥。请立即保存，之后不再显示。旧密钥有效至 #。',
+  ],
+  ['Added: #.', '已加入：#。'],
+  ['Removed: #.', '已移出：#。'],
+
+  // Maintenance
+  ['# has a new password; all sign-ins of the account have ended.', '已为 # 设置新密码，该账号的所有登录已结束。'],
+  ['It is shown only now:', '仅此一次显示：'],
+  [
+    'Values re-encrypted: #. Nothing is encrypted with another key any more.',
+    '已重新加密 # 项，不再有使用其他密钥加密的数据。',
+  ],
+  ['Moved # (#); # were there already.', '已移动 # 个（#），# 个已存在。'],
+  ['Left # that are damaged or missing as they are: #', '# 个已损坏或缺失，保持原样：#'],
+  ['# has #; the mail server learns of it within a minute.', '已为 # 登记 #，邮件服务器将在一分钟内生效。'],
+  [
+    'With --stdin, pipe the password in; typed here it would be visible.',
+    '使用 --stdin 时请从管道输入密码；在此键入会显示出来。',
+  ],
+  [
+    'pg_dump makes backups of PostgreSQL, without an interruption. Keep MASTER_KEY too, in another place:',
+    'PostgreSQL 请用 pg_dump 备份，不中断服务。MASTER_KEY 也须另存于他处：',
+  ],
+  [
+    '# has the database and, under the passphrase, its key: # in # s.',
+    '# 包含数据库及以口令密封的主密钥：#，用时 # 秒。',
+  ],
+  ['# has the database: # in # s.', '# 包含数据库：#，用时 # 秒。'],
+  [
+    'Keep the master key in another place: without it, what is encrypted cannot be read.',
+    '请将主密钥另存于他处：没有它，加密的数据无法读取。',
+  ],
+  ['pg_restore restores PostgreSQL, into an empty database:', '请用 pg_restore 恢复到空的 PostgreSQL 数据库：'],
+  ['Restored the backup of # (release #).', '已恢复 # 的备份（版本 #）。'],
+  ['What was there is now #.', '原有数据库已移至 #。'],
+  ['The master key is in #.', '主密钥在 #。'],
+  ['"#" checks all of it; then start the service.', '可用“#”检查全部数据，然后启动服务。'],
+  [
+    'Start the service with DATABASE_URL set to the copy and the same MASTER_KEY.',
+    '请将 DATABASE_URL 指向副本，以相同的 MASTER_KEY 启动服务。',
+  ],
+  [
+    'Start the service with DATABASE_URL set to the copy and MASTER_KEY to the key in #.',
+    '请将 DATABASE_URL 指向副本，MASTER_KEY 设为 # 中的密钥，再启动服务。',
+  ],
+  [
+    'Give the passphrase of the key with --passphrase-file or REELGATE_BACKUP_PASSPHRASE.',
+    '请用 --passphrase-file 或 REELGATE_BACKUP_PASSPHRASE 给出主密钥的口令。',
+  ],
+  ['Passphrase for the key in the backup', '备份中主密钥的口令'],
+  ['Once more', '再次输入'],
+  ['The two passphrases differ.', '两次输入的口令不同。'],
+  ['"#" works only on the server, and takes no other options.', '“#”只能在服务器上运行，且不接受其他选项。'],
+  ['Give one of --dry-run, --apply, --verify and --undo.', '请从 --dry-run、--apply、--verify、--undo 中选择一个。'],
+  [
+    'The importer is not installed. It comes separately: run "#" with the file of this release, or "#" in a checkout. See docs/move-from-new-api.md.',
+    '未安装导入程序。它是独立的软件包：请用本版本的文件执行“#”，或在源码目录执行“#”。参见 docs/move-from-new-api.zh-CN.md。',
+  ],
 
   // Chat
   ['Chatting with #. Ctrl-D ends it.', '正在与 # 对话，Ctrl-D 结束。'],
@@ -207,6 +314,14 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
 
   // Errors
   ['Error:', '错误：'],
+  ['Error: #', '错误：#'],
+  ['#: there is no such file or folder.', '#：文件或文件夹不存在。'],
+  ['#: permission denied.', '#：没有权限。'],
+  ['#: not permitted.', '#：不允许此操作。'],
+  ['#: it is a folder.', '#：这是文件夹。'],
+  ['#: a part of the path is no folder.', '#：路径中有一部分不是文件夹。'],
+  ['#: the disk is full.', '#：磁盘已满。'],
+  ['#: the disk is read-only.', '#：磁盘只读。'],
   ['Is it running? Set the URL with --url or REELGATE_URL.', '服务是否在运行？可用 --url 或 REELGATE_URL 设置地址。'],
   [
     'Its name cannot be resolved. Check the URL and the network of this machine.',
@@ -289,100 +404,11 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['in # hours', '# 小时后'],
   ['in # day', '# 天后'],
   ['in # days', '# 天后'],
-
-  // Headers of columns
-  ['ID', 'ID'],
-  ['ABOUT', '类别'],
-  ['ALLOWANCE', '额度'],
-  ['APP', '应用'],
-  ['AT', '位置'],
-  ['ATTEMPTS', '次数'],
-  ['BILLED', '供应商扣除'],
-  ['BY', '成员'],
-  ['BYTES', '字节'],
-  ['CHANGED', '更新时间'],
-  ['CHANNEL', '渠道'],
-  ['CHARGED', '已扣费'],
-  ['CODE', '代码'],
-  ['COST', '费用'],
-  ['CREATED AT', '创建时间'],
-  ['CREATED', '创建时间'],
-  ['DAYS', '天数'],
-  ['DELETED AT', '删除时间'],
-  ['DESCRIPTION', '说明'],
-  ['DIFFERENCE', '差额'],
-  ['DONE', '完成'],
-  ['EACH', '单价'],
-  ['EMAIL', '邮箱'],
-  ['ENDPOINT', '接口'],
-  ['ENDS', '结束时间'],
-  ['EVENT', '事件'],
-  ['EVENTS', '事件'],
-  ['EXPECTED', '应为'],
-  ['EXPIRES', '到期时间'],
-  ['FACTOR', '倍率'],
-  ['FAILED', '失败'],
-  ['FOUND', '实为'],
-  ['FROM', '来自'],
-  ['HERE', '此处'],
-  ['IN', '输入'],
-  ['INVITED BY', '邀请人'],
-  ['ITEM', '项目'],
-  ['JOINED', '加入时间'],
-  ['KEY', '密钥'],
-  ['KIND', '类型'],
-  ['LAST READ', '上次读取'],
-  ['LAST USED', '最近使用'],
-  ['LEVEL', '等级'],
-  ['LIMIT', '上限'],
-  ['MODEL', '模型'],
-  ['MS', '毫秒'],
-  ['NAME', '名称'],
-  ['OUT', '输出'],
-  ['OWNER', '所有者'],
-  ['PAGE', '页面'],
-  ['PASSWORD', '密码'],
-  ['PRICE', '价格'],
-  ['PROMPT', '提示词'],
-  ['QUANTITY', '数量'],
-  ['READ', '读取'],
-  ['REASON', '原因'],
-  ['REFERENCE', '引用'],
-  ['RESPONSE', '响应'],
-  ['RESULT', '结果'],
-  ['ROLE', '角色'],
-  ['RULE', '规则'],
-  ['SCOPES', '权限范围'],
-  ['SETTLED', '已结算'],
-  ['SIGNED IN', '登录时间'],
-  ['SKIPPED', '跳过'],
-  ['SLUG', '短名称'],
-  ['SPEND LIMIT', '消费上限'],
-  ['STARTED', '开始时间'],
-  ['STATE', '状态'],
-  ['STATUS', '状态'],
-  ['TASK', '任务'],
-  ['TIME', '时间'],
-  ['TITLE', '标题'],
-  ['TOTAL', '合计'],
-  ['TYPE', '类型'],
-  ['UNIT', '单位'],
-  ['UNTIL', '有效期至'],
-  ['URL', '地址'],
-  ['USER', '用户'],
-  ['USUALLY TAKES', '通常用时'],
-  ['VENDOR', '供应商'],
-  ['VIDEO', '视频'],
-  ['VIDEOS', '视频'],
-  ['WAITING', '待推送'],
-  ['WAITS FOR', '待处理方'],
-  ['WHEN', '时间'],
-  ['WOULD COME', '将导入'],
 ];
 
 /** Units of values. */
 const UNITS: readonly (readonly [english: RegExp, chinese: string])[] = [
-  [/ credits$/, ' 积分'],
+  [/^([\d,.-]+) credits$/, '$1 积分'],
   [/^(\d+) seconds?$/, '$1 秒'],
   [/^(\d+) minutes$/, '$1 分钟'],
   [/^(\d+) hours$/, '$1 小时'],
@@ -393,13 +419,16 @@ const FAILURES = (Object.keys(FAILURES_EN) as FailureCause[]).flatMap((cause) =>
   return [[en.text, zh.text] as const, [en.advice, zh.advice] as const];
 });
 
-const RULES = [...OUTPUT_ZH_CN, ...FAILURES].map(([english, chinese]) => {
-  const pattern = english
-    .split(/##?/)
-    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-    .join('(.+?)');
-  return [new RegExp(`^${pattern}$`), chinese] as const;
-});
+/** Longer ones first: a value of a shorter one could hold the rest of the text. */
+const RULES = [...OUTPUT_ZH_CN, ...FAILURES]
+  .toSorted(([one], [other]) => other.length - one.length)
+  .map(([english, chinese]) => {
+    const pattern = english
+      .split(/##?/)
+      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('(.+?)');
+    return [new RegExp(`^${pattern}$`), chinese] as const;
+  });
 
 /** Translates a text that a command prints to a person; unknown texts stay unchanged. */
 export const translateOutput = (text: string): string => text.split('\n').map(translateLine).join('\n');
@@ -418,3 +447,10 @@ function translateLine(text: string): string {
 
 const translateUnit = (value: string): string =>
   UNITS.reduce((known, [english, chinese]) => known.replace(english, chinese), value);
+
+/** Chinese texts of everything the command line prints to a person. */
+export const CHINESE: Translation = {
+  message: translateOutput,
+  phrase: (text) => PHRASES_ZH_CN[text] ?? text,
+  quantity: translateUnit,
+};

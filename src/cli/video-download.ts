@@ -8,7 +8,7 @@ import type { Reelgate } from '../sdk/index.ts';
 import { sleep } from '../sdk/transport.ts';
 import type { CommandContext } from './command-context.ts';
 import { UsageError } from './errors.ts';
-import { formatBytes } from './output.ts';
+import { formatBytes, phrase } from './output.ts';
 
 /** Saves the file of a finished video under `out`, by default under its id. @returns its path and its size in bytes */
 export async function downloadTo(
@@ -21,7 +21,9 @@ export async function downloadTo(
     signal: interruptSignal,
     onProgress: (received, total) =>
       output.status(
-        `downloading ${formatBytes(received)}${total === undefined ? '' : ` of ${formatBytes(total)}`}`,
+        total === undefined
+          ? phrase`downloading ${formatBytes(received)}`
+          : phrase`downloading ${formatBytes(received)} of ${formatBytes(total)}`,
         'downloading',
       ),
   });

@@ -15,8 +15,12 @@ import {
   formatProgressBar,
   joinTexts,
   type Output,
+  PLAIN,
+  phrase,
   type Rendering,
+  render,
   styled,
+  word,
 } from './output.ts';
 
 /** Imported when a file is saved, because printing help does not need it. */
@@ -168,7 +172,10 @@ class VideoProgressLine {
   #draw(): void {
     if (this.#video === undefined) return;
     const elapsed = Math.max(0, (Date.now() - this.#startedAt) / 1_000);
-    this.#output.status(formatProgressLine(this.#video, elapsed, this.#typical), formatVideoStatus(this.#video));
+    this.#output.status(
+      formatProgressLine(this.#video, elapsed, this.#typical),
+      render(formatVideoStatus(this.#video), PLAIN),
+    );
   }
 }
 
@@ -190,9 +197,9 @@ export function formatProgressLine(video: Video, elapsed: number, typical: Video
 const formatElapsed = (seconds: number): string =>
   `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`;
 
-function describeEstimate(estimate: ReturnType<typeof estimateTimeLeft>): string {
-  if (estimate.kind === 'left') return `about ${formatDuration(estimate.seconds)} left`;
-  return estimate.kind === 'almost' ? 'almost done' : 'slower than usual';
+function describeEstimate(estimate: ReturnType<typeof estimateTimeLeft>): Rendering {
+  if (estimate.kind === 'left') return phrase`about ${formatDuration(estimate.seconds)} left`;
+  return word(estimate.kind === 'almost' ? 'almost done' : 'slower than usual');
 }
 
 interface VideoState {
@@ -211,17 +218,18 @@ const measuredPercent = ({ status, progress }: VideoState): number | undefined =
   status === 'in_progress' && progress > 0 && progress !== COARSE_PROGRESS.IN_PROGRESS ? progress : undefined;
 
 /** Formats a state such as `in progress 40%`; the percentage is shown only if the vendor measured it. */
-export function formatVideoStatus(video: VideoState): string {
+export function formatVideoStatus(video: VideoState): Rendering {
   const percent = measuredPercent(video);
-  if (video.queue !== undefined) return `${video.status}, number ${video.queue.position}, ${formatStart(video.queue)}`;
-  return `${video.status.replace('_', ' ')}${percent === undefined ? '' : ` ${percent}%`}`;
+  const state = word(video.status.replace('_', ' '));
+  if (video.queue !== undefined) return phrase`${state}, number ${video.queue.position}, ${formatStart(video.queue)}`;
+  return percent === undefined ? state : joinTexts([state, `${percent}%`], ' ');
 }
 
 /** `starts in 2–5 min` */
-function formatStart({ starts_in_seconds: { p50, p90 } }: NonNullable<VideoState['queue']>): string {
-  if (p90 < 60) return 'starts within a minute';
+function formatStart({ starts_in_seconds: { p50, p90 } }: NonNullable<VideoState['queue']>): Rendering {
+  if (p90 < 60) return word('starts within a minute');
   const [from, to] = [Math.max(1, Math.round(p50 / 60)), Math.ceil(p90 / 60)];
-  return `starts in ${from === to ? from : `${from}–${to}`} min`;
+  return phrase`starts in ${from === to ? from : `${from}–${to}`} min`;
 }
 
 /**

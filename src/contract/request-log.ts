@@ -174,7 +174,7 @@ export const getAllRequestStatistics = endpoint({
   ),
 });
 
-const RECEIPT_OUTCOMES = ['open', 'charged', 'refunded'] as const;
+export const RECEIPT_OUTCOMES = ['open', 'charged', 'refunded'] as const;
 /** Outcome of a call as shown on its receipt. */
 export type ReceiptOutcome = (typeof RECEIPT_OUTCOMES)[number];
 

@@ -1,7 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../errors.ts';
-import { formatBytes, formatTable, joinTexts, type Output, type Rendering, type Style, styled } from '../output.ts';
+import {
+  formatBytes,
+  formatTable,
+  joinTexts,
+  type Output,
+  phrase,
+  type Rendering,
+  type Style,
+  styled,
+  word,
+} from '../output.ts';
 import { askPassword, canPrompt, readStandardInput } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -58,7 +68,7 @@ Examples:
         const count = await resealSecrets();
         output.result(
           { resealed: count },
-          `${count} value${count === 1 ? '' : 's'} re-encrypted; nothing is encrypted with another key any more.`,
+          `Values re-encrypted: ${count}. Nothing is encrypted with another key any more.`,
         );
       }),
     );
@@ -71,9 +81,9 @@ Examples:
         const { moveArtifactsToS3 } = await import('../../server/commands/move-artifacts.ts');
         const report = await moveArtifactsToS3();
         const { moved, bytes, skipped, bad } = report;
-        output.result(report, `${moved} moved (${formatBytes(bytes)}), ${skipped} were there already.`);
+        output.result(report, `Moved ${moved} (${formatBytes(bytes)}); ${skipped} were there already.`);
         if (bad.length > 0)
-          throw new Error(`${bad.length} are damaged or nowhere and were left as they are: ${bad.join(', ')}`);
+          throw new Error(`Left ${bad.length} that are damaged or missing as they are: ${bad.join(', ')}`);
       }),
     );
 
@@ -86,7 +96,7 @@ Examples:
       run(command, async ({ output }) => {
         const { adoptMailbox } = await importServerMaintenance();
         const email = await adoptMailbox(name, localPart);
-        output.result({ email }, `${name} has ${email}; the mail server is told within a minute.`);
+        output.result({ email }, `${name} has ${email}; the mail server learns of it within a minute.`);
       }),
     );
 }
@@ -146,7 +156,9 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
         const { bytes, seconds, withKey } = report;
         output.result(
           report,
-          `${file} has the database${withKey ? ' and, under the passphrase, its key' : ''}: ${formatBytes(bytes)} in ${seconds.toFixed(1)} s.`,
+          withKey
+            ? `${file} has the database and, under the passphrase, its key: ${formatBytes(bytes)} in ${seconds.toFixed(1)} s.`
+            : `${file} has the database: ${formatBytes(bytes)} in ${seconds.toFixed(1)} s.`,
         );
         if (!withKey)
           output.info('Keep the master key in another place: without it, what is encrypted cannot be read.');
@@ -190,7 +202,7 @@ function addCheckCommand(admin: Command, run: RunCommand): void {
         );
         output.result(
           { ok: findings.length === 0, findings },
-          findings.length === 0 ? styled('good', 'Everything is in order.') : table,
+          findings.length === 0 ? styled('good', word('Everything is in order.')) : table,
         );
         if (findings.length > 0) process.exitCode = EXIT.failed;
       }),
@@ -212,14 +224,20 @@ function addCopyCommand(admin: Command, run: RunCommand): void {
         );
         output.clearStatus();
         const isConsistent = report.targetFindings.length === 0 && report.sourceFindings.length === 0;
-        const compared = report.verified ? 'Every row is the same on both' : 'The numbers of rows agree';
+        const compared = report.verified ? 'Every row is the same on both.' : 'The numbers of rows agree.';
+        const audited = isConsistent
+          ? 'The ledger is consistent on both.'
+          : 'The audit of the ledger found something: see "reelgate admin check" on either database.';
         output.result(
           report,
-          `Copied ${formatCount(report.rows)} rows of ${report.tables.length} tables in ${report.seconds.toFixed(1)} s. ${compared}. ${
-            isConsistent
-              ? 'The ledger is consistent on both.'
-              : 'The audit of the ledger found something: see "reelgate admin check" on either database.'
-          }`,
+          joinTexts(
+            [
+              phrase`Copied ${formatCount(report.rows)} rows of ${report.tables.length} tables in ${report.seconds.toFixed(1)} s.`,
+              word(compared),
+              word(audited),
+            ],
+            ' ',
+          ),
         );
         output.info(
           report.keyFile === undefined
@@ -258,7 +276,8 @@ function showProgress(
   progress: { readonly table: string; readonly rows: number; readonly totalRows: number; readonly characters: number },
 ): void {
   const { table, rows, totalRows, characters } = progress;
-  const line = `${table}: ${formatCount(rows)} of ${formatCount(totalRows)} rows, ${(characters / 1e6).toFixed(0)} MB in all`;
+  const megabytes = (characters / 1e6).toFixed(0);
+  const line = phrase`${table}: ${formatCount(rows)} of ${formatCount(totalRows)} rows, ${megabytes} MB in all`;
   // Without a terminal one line per table is enough.
   output.status(line, table);
 }

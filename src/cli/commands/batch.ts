@@ -7,7 +7,7 @@ import type { BatchInfo, SheetInfo } from '../../sdk/index.ts';
 import { parseCredits, parsePositiveInteger } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { type CreditFormat, loadCreditFormat, toQuota } from '../credit-format.ts';
-import { authorColumn, dateTime, formatTable, type Rendering } from '../output.ts';
+import { authorColumn, dateTime, formatTable, joinTexts, phrase, type Rendering, word } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface CreateOptions {
@@ -146,21 +146,27 @@ async function waitFor({ reelgate, output, interruptSignal: signal }: CommandCon
 }
 
 /** One line about a batch. */
-function describe({ id, status, request_counts: { total, completed, failed }, paused_at, errors }: BatchInfo): string {
+function describe({
+  id,
+  status,
+  request_counts: { total, completed, failed },
+  paused_at,
+  errors,
+}: BatchInfo): Rendering {
   const [first] = errors?.data ?? [];
-  const reason = first === undefined ? '' : ` Line ${first.line ?? '-'}: ${first.message}`;
-  const state = paused_at !== null && status === 'in_progress' ? 'paused' : status;
-  return `${id} ${state}: ${completed} of ${total} succeeded, ${failed} failed.${reason}`;
+  const state = word(paused_at !== null && status === 'in_progress' ? 'paused' : status);
+  const line = phrase`${id} ${state}: ${completed} of ${total} succeeded, ${failed} failed.`;
+  return first === undefined ? line : phrase`${line} Line ${first.line ?? '-'}: ${first.message}`;
 }
 
-function describeSheet({ rows, valid, invalid, quota }: SheetInfo, credits: CreditFormat): string {
+function describeSheet({ rows, valid, invalid, quota }: SheetInfo, credits: CreditFormat): Rendering {
   const defects = rows.flatMap(({ line, errors }) =>
-    errors.map(({ column, message }) => `Line ${line}${column === null ? '' : `, ${column}`}: ${message}`),
+    errors.map(({ column, message }) =>
+      column === null ? phrase`Line ${line}: ${message}` : phrase`Line ${line}, ${column}: ${message}`,
+    ),
   );
-  return [
-    ...defects,
-    `${valid} valid rows, ${invalid} with errors. Cost: ${credits(quota)}. Nothing was started.`,
-  ].join('\n');
+  const total = phrase`${valid} valid rows, ${invalid} with errors. Cost: ${credits(quota)}. Nothing was started.`;
+  return joinTexts([...defects, total], '\n');
 }
 
 function formatBatches(rows: readonly BatchInfo[]): Rendering {
@@ -169,7 +175,7 @@ function formatBatches(rows: readonly BatchInfo[]): Rendering {
     ['ID', 'STATUS', 'ENDPOINT', 'DONE', 'FAILED', 'TOTAL', 'CREATED', ...author.head],
     rows.map((row) => [
       row.id,
-      row.status,
+      word(row.status),
       row.endpoint,
       String(row.request_counts.completed),
       String(row.request_counts.failed),

@@ -2,16 +2,22 @@ import { writeFileSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { EXIT, UsageError } from '../errors.ts';
-import { formatProgressBar, formatTable, joinTexts, type Output, type Rendering, readLanguage } from '../output.ts';
+import {
+  formatProgressBar,
+  formatTable,
+  joinTexts,
+  type Output,
+  phrase,
+  type Rendering,
+  type Text,
+  word,
+} from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 type ImporterModule = typeof import('@reelgate/importer');
 
-const IMPORTER_MISSING = {
-  en: 'The importer is not installed. It comes separately: run "npm install --global reelgate-importer-VERSION.tgz" with the file of this release, or "npm ci" in a checkout. See docs/move-from-new-api.md.',
-  'zh-CN':
-    '未安装导入程序。它是一个独立的软件包：请用本版本的文件执行 "npm install --global reelgate-importer-VERSION.tgz"，或在源码目录执行 "npm ci"。参见 docs/move-from-new-api.zh-CN.md。',
-} as const;
+const IMPORTER_MISSING =
+  'The importer is not installed. It comes separately: run "npm install --global reelgate-importer-VERSION.tgz" with the file of this release, or "npm ci" in a checkout. See docs/move-from-new-api.md.';
 
 /**
  * Loads the optional package of this command. @throws Error with installation instructions if the package is missing
@@ -22,7 +28,7 @@ async function loadImporter(): Promise<ImporterModule> {
   } catch (error) {
     // Also thrown if a dependency of the package is missing.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error(IMPORTER_MISSING[readLanguage()], { cause: error });
+    throw new Error(IMPORTER_MISSING, { cause: error });
   }
 }
 
@@ -94,8 +100,13 @@ export function addImportCommand(program: Command, run: RunCommand): void {
 /** `importing users  █████░░░░░  45 %  45,000 of 100,000` */
 function formatProgress({ phase, table, rows, total }: ImportProgress): Rendering {
   const share = total === 0 ? 1 : Math.min(1, rows / total);
-  const [done, all] = [rows, total].map((count) => count.toLocaleString('en-US'));
-  const parts = [`${phase} ${table}`, formatProgressBar(share), `${Math.floor(share * 100)} %`, `${done} of ${all}`];
+  const [done = '', all = ''] = [rows, total].map((count) => count.toLocaleString('en-US'));
+  const parts = [
+    `${phase} ${table}`,
+    formatProgressBar(share),
+    `${Math.floor(share * 100)} %`,
+    phrase`${done} of ${all}`,
+  ];
   return joinTexts(parts, '  ');
 }
 
@@ -122,7 +133,7 @@ function describeReport(output: Output, report: Report, file: string | undefined
   );
   // Always aligned: the table is part of prose that no program reads.
   const table: Rendering = (target) => counted({ ...target, isTerminal: true });
-  const money = `Balances: ${sums.balance} = ${sums.granted} of balances less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
+  const money = phrase`Balances: ${sums.balance} = ${sums.granted} of balances less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
   const remarks = findings.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
   const more = findings.length - remarks.length;
   const proved = proof?.discrepancies
@@ -133,31 +144,34 @@ function describeReport(output: Output, report: Report, file: string | undefined
     table,
     money,
     ...warnings,
-    ...(findings.length === 0 ? [] : ['Different, or left behind:', ...remarks]),
-    ...(more > 0 ? [`  and ${more} more${file === undefined ? '; --report FILE has all of them' : ''}`] : []),
-    ...(proved === undefined ? ['Nothing was written. --apply imports.'] : []),
+    ...(findings.length === 0 ? [] : [word('Different, or left behind:'), ...remarks]),
+    ...(more > 0
+      ? [file === undefined ? phrase`  and ${more} more; --report FILE has all of them` : phrase`  and ${more} more`]
+      : []),
+    ...(proved === undefined ? [word('Nothing was written. --apply imports.')] : []),
     ...(proved?.length === 0
-      ? ['Proved: each account has what it had, each key works for its account, the ledger adds up.']
+      ? [word('Proved: each account has what it had, each key works for its account, the ledger adds up.')]
       : []),
     ...(proved === undefined || proved.length === 0
       ? []
-      : [`${proof?.discrepancies.length} rows do not agree:`, ...proved]),
+      : [phrase`${proof?.discrepancies.length ?? 0} rows do not agree:`, ...proved]),
     ...describeChanges(proof?.changes ?? []),
   ];
   output.result(report, joinTexts(lines, '\n'));
 }
 
-function describeChanges(changes: NonNullable<Report['proof']>['changes']): string[] {
+function describeChanges(changes: NonNullable<Report['proof']>['changes']): Text[] {
   if (changes.length === 0) return [];
   const shown = changes.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
-  return [`${changes.length} changed here since:`, ...shown];
+  return [phrase`${changes.length} changed here since:`, ...shown];
 }
 
-function describeUndo({ removed, kept }: Awaited<ReturnType<ImporterModule['undoImport']>>): string {
+function describeUndo({ removed, kept }: Awaited<ReturnType<ImporterModule['undoImport']>>): Rendering {
   const gone = Object.entries(removed).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
   const stays = kept.slice(0, MAX_LINES).map(({ kind, source, name }) => `  ${kind} ${source} ${name}`);
-  return [
-    `Removed: ${gone.join(', ') || 'nothing'}.`,
-    ...(kept.length === 0 ? [] : [`${kept.length} stay, because they were used or changed since:`, ...stays]),
-  ].join('\n');
+  const lines = [
+    phrase`Removed: ${gone.length === 0 ? word('nothing') : gone.join(', ')}.`,
+    ...(kept.length === 0 ? [] : [phrase`${kept.length} stay, because they were used or changed since:`, ...stays]),
+  ];
+  return joinTexts(lines, '\n');
 }

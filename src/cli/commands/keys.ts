@@ -12,7 +12,17 @@ import {
 } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { formatSpendLimit, loadCreditFormat, toQuota, toSpendLimit } from '../credit-format.ts';
-import { authorColumn, dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
+import {
+  authorColumn,
+  dateTime,
+  formatDateTime,
+  formatTable,
+  joinTexts,
+  phrase,
+  type Rendering,
+  relativeTime,
+  word,
+} from '../output.ts';
 import { reauthenticate } from '../reauthenticate.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -56,13 +66,13 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
             row.name,
             [row.key_hint, ...row.old_keys.map((old) => old.key_hint)].map((hint) => `${hint}…`).join(', '),
             relativeTime(row.created_time),
-            row.last_used_time === null ? 'never' : relativeTime(row.last_used_time),
-            row.expires_at === null ? 'never' : dateTime(row.expires_at),
-            row.quota_limit === null ? 'none' : `${credits(row.quota_used)} of ${credits(row.quota_limit)}`,
-            row.spend_limit === null ? 'none' : formatSpendLimit(row.spend_limit, credits),
+            row.last_used_time === null ? word('never') : relativeTime(row.last_used_time),
+            row.expires_at === null ? word('never') : dateTime(row.expires_at),
+            row.quota_limit === null ? word('none') : phrase`${credits(row.quota_used)} of ${credits(row.quota_limit)}`,
+            row.spend_limit === null ? word('none') : formatSpendLimit(row.spend_limit, credits),
             formatRates(row),
-            row.models.length === 0 ? 'all' : row.models.join(', '),
-            row.allowed_addresses.length === 0 ? 'anywhere' : row.allowed_addresses.join(', '),
+            row.models.length === 0 ? word('all') : row.models.join(', '),
+            row.allowed_addresses.length === 0 ? word('anywhere') : row.allowed_addresses.join(', '),
             ...author.cells(row),
           ]),
         );
@@ -148,9 +158,9 @@ function addRotateCommand(keys: Command, run: RunCommand): void {
         );
         const end = rotated.old_key_expires_at;
         session.output.info(
-          `New secret of key ${id}. Store it now: it is not shown again. The old one ${
-            end === null ? 'no longer works' : `works until ${formatDateTime(end)}`
-          }.`,
+          end === null
+            ? `New secret of key ${id}. Store it now: it is not shown again. The old one no longer works.`
+            : `New secret of key ${id}. Store it now: it is not shown again. The old one works until ${formatDateTime(end)}.`,
         );
         session.output.result(rotated, rotated.key);
       }),
@@ -191,14 +201,14 @@ async function toLimits(
   };
 }
 
-function formatRates(row: ApiToken): string {
+function formatRates(row: ApiToken): Rendering {
   const parts = [
-    [row.requests_per_minute, 'requests/min'],
-    [row.tokens_per_minute, 'tokens/min'],
-    [row.concurrent_calls, 'concurrent calls'],
-    [row.concurrent_tasks, 'concurrent videos'],
-    [row.queued_tasks, 'waiting videos'],
+    [row.requests_per_minute, (limit: number) => phrase`${limit} requests/min`],
+    [row.tokens_per_minute, (limit: number) => phrase`${limit} tokens/min`],
+    [row.concurrent_calls, (limit: number) => phrase`${limit} concurrent calls`],
+    [row.concurrent_tasks, (limit: number) => phrase`${limit} concurrent videos`],
+    [row.queued_tasks, (limit: number) => phrase`${limit} waiting videos`],
   ] as const;
-  const shown = parts.flatMap(([limit, what]) => (limit === null ? [] : [`${limit} ${what}`]));
-  return shown.length === 0 ? 'none' : shown.join(', ');
+  const shown = parts.flatMap(([limit, format]) => (limit === null ? [] : [format(limit)]));
+  return shown.length === 0 ? word('none') : joinTexts(shown, ', ');
 }

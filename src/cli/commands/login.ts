@@ -7,9 +7,20 @@ import { parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { notSignedInError } from '../credential-provider.ts';
 import type { StoredCredentials } from '../credentials.ts';
-import { formatSpendLimit, loadCreditFormat } from '../credit-format.ts';
+import { formatPeriodAmount, formatSpendLimit, loadCreditFormat } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
-import { formatDateTime, formatDuration, formatKeyValues, formatTable, relativeTime, styled } from '../output.ts';
+import {
+  formatDateTime,
+  formatDuration,
+  formatKeyValues,
+  formatTable,
+  Output,
+  phrase,
+  type Rendering,
+  relativeTime,
+  styled,
+  word,
+} from '../output.ts';
 import { canPrompt } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -53,14 +64,13 @@ function requireInteractive({ output }: CommandContext, { force }: LoginOptions)
   const isWatched = output.isInteractive && !process.env.CI;
   if (isWatched || force === true) return;
   const place = process.env.CI
-    ? 'This looks like CI (the variable CI is set)'
-    : 'There is no terminal to show the code on';
-  throw new UsageError(
-    `${place}, so the sign-in could not be confirmed. ` +
-      'Create an API key in the console and set REELGATE_URL and REELGATE_API_KEY; no sign-in is needed then. ' +
-      'If someone does see this output, add --force.',
-  );
+    ? 'This looks like CI (the variable CI is set), so the sign-in could not be confirmed.'
+    : 'There is no terminal to show the code on, so the sign-in could not be confirmed.';
+  throw new UsageError(`${place} ${NO_SIGN_IN}`);
 }
+
+const NO_SIGN_IN =
+  'Create an API key in the console and set REELGATE_URL and REELGATE_API_KEY; no sign-in is needed then. If someone does see this output, add --force.';
 
 async function signInWithCode(context: CommandContext, options: LoginOptions): Promise<StoredCredentials> {
   const { reelgate, credentialStore, output, organization, interruptSignal: signal } = context;
@@ -120,7 +130,8 @@ async function askForNewCode({ interruptSignal: signal }: CommandContext): Promi
   const { createInterface } = await import('node:readline/promises');
   const prompt = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
-    await prompt.question('The code has expired. Press Enter for a new one, Ctrl-C to stop. ', { signal });
+    const question = 'The code has expired. Press Enter for a new one, Ctrl-C to stop.';
+    await prompt.question(`${Output.translation.message(question)} `, { signal });
     return true;
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
@@ -213,7 +224,7 @@ export function addLogoutCommand(program: Command, run: RunCommand): void {
         const others = options.everywhere === true ? await endOtherSignIns(context) : 0;
         const known = await endThisSignIn(context, options);
         const text = known ? `Signed out of ${baseUrl}.` : `You were not signed in to ${baseUrl}.`;
-        const more = options.everywhere === true ? ` ${others} other sign-in${others === 1 ? '' : 's'} ended.` : '';
+        const more = options.everywhere === true ? ` Other sign-ins ended: ${others}.` : '';
         output.result({ signed_out: known, url: baseUrl, others_ended: others }, text + more);
         if (process.env.REELGATE_API_KEY) output.info('REELGATE_API_KEY is still set and still works.');
       }),
@@ -277,23 +288,28 @@ async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: s
   const self = await reelgate.account.self();
   const credits = await loadCreditFormat(reelgate);
   const expires = self.package_expires_at;
-  const end = expires === 0 ? '' : `, until ${formatDateTime(expires)}`;
+  const code = self.current_package_code;
   output.result(
     { url: baseUrl, signed_in_by: by, ...self },
     formatKeyValues({
       Account: formatAccountName(self.display_name, self.username),
       'E-mail': self.email,
-      Role: self.role,
+      Role: word(self.role),
       Balance: credits(self.quota),
-      Used: `${credits(self.used_quota)} in ${self.request_count.toLocaleString('en')} request${self.request_count === 1 ? '' : 's'}`,
+      Used: formatUse(credits(self.used_quota), self.request_count),
       'Spend limit': self.spend_limit === null ? undefined : formatSpendLimit(self.spend_limit, credits),
-      Plan: self.current_package_code === '' ? undefined : `${self.current_package_code}${end}`,
-      'Two-step': self.has_2fa ? styled('good', 'on') : styled('warning', 'off'),
+      Plan: code === '' || expires === 0 ? code : phrase`${code}, until ${formatDateTime(expires)}`,
+      'Two-step': self.has_2fa ? styled('good', word('on')) : styled('warning', word('off')),
       Service: baseUrl,
-      'Signed in': process.env.REELGATE_API_KEY ? `${by}; REELGATE_API_KEY for videos and models` : by,
+      'Signed in': process.env.REELGATE_API_KEY
+        ? phrase`${word(by)}; REELGATE_API_KEY for videos and models`
+        : word(by),
     }),
   );
 }
+
+const formatUse = (amount: string, requests: number): Rendering =>
+  requests === 1 ? phrase`${amount} in 1 request` : phrase`${amount} in ${requests.toLocaleString('en')} requests`;
 
 /** Tests the API key, because a key does not reveal its owner. */
 async function printApiKey({ reelgate, output, baseUrl }: CommandContext): Promise<void> {
@@ -302,9 +318,9 @@ async function printApiKey({ reelgate, output, baseUrl }: CommandContext): Promi
   output.result(
     { url: baseUrl, signed_in_by: 'REELGATE_API_KEY', models: data.length },
     formatKeyValues({
-      Account: 'unknown: a key does not reveal it; use "reelgate login"',
+      Account: word('unknown: a key does not reveal it; use "reelgate login"'),
       Service: baseUrl,
-      'Signed in': `REELGATE_API_KEY (works; ${data.length} models)`,
+      'Signed in': phrase`REELGATE_API_KEY (works; ${data.length} models)`,
     }),
   );
 }
@@ -357,15 +373,15 @@ export function addDeviceCommands(program: Command, run: RunCommand): void {
           ['ID', 'NAME', 'APP', 'SCOPES', 'LIMIT', 'ENDS', 'SIGNED IN', 'LAST USED', 'FROM', ''],
           rows.map((row) => [
             String(row.id),
-            row.name === '' ? '(no name)' : row.name,
+            row.name === '' ? word('(no name)') : row.name,
             row.client,
             row.scopes.join(' '),
-            row.spend_limit === null ? '' : `${format(row.spend_limit.amount)} / ${row.spend_limit.period}`,
+            row.spend_limit === null ? '' : formatPeriodAmount(format(row.spend_limit.amount), row.spend_limit.period),
             row.expires_at === null ? '' : relativeTime(row.expires_at),
             relativeTime(row.created_time),
             relativeTime(row.last_used_time),
             row.last_used_address === '' ? row.address : row.last_used_address,
-            row.current ? styled('good', 'this one') : '',
+            row.current ? styled('good', word('this one')) : '',
           ]),
         );
         output.list(rows, table, 'No device is signed in.');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AppPasswordInfo } from '../../sdk/index.ts';
-import { formatKeyValues, type Output } from '../output.ts';
+import { formatKeyValues, type Output, phrase, word } from '../output.ts';
 import { reauthenticate } from '../reauthenticate.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -27,12 +27,12 @@ Examples:
         const facts = await reelgate.mailbox.get();
         const { password, ...open } = facts;
         if (!facts.has_mailbox) return output.result(open, NONE);
-        const own = options.reveal === true ? password : 'hidden; add --reveal';
+        const own = options.reveal === true ? password : word('hidden; add --reveal');
         output.result(
           options.reveal === true ? facts : open,
           formatKeyValues({
             Address: facts.email,
-            Password: facts.password_source === 'account' ? 'the password of your account' : own,
+            Password: facts.password_source === 'account' ? word('the password of your account') : own,
             Note: facts.message,
           }),
         );
@@ -79,8 +79,8 @@ function printAppPassword(output: Output, facts: AppPasswordInfo): void {
       ? formatKeyValues({
           'User name': facts.email,
           Password: facts.app_password,
-          IMAP: `${facts.imap_host}, port ${facts.imap_port}, SSL/TLS`,
-          SMTP: `${facts.smtp_host}, port ${facts.smtp_port}, SSL/TLS`,
+          IMAP: phrase`${facts.imap_host}, port ${facts.imap_port}, SSL/TLS`,
+          SMTP: phrase`${facts.smtp_host}, port ${facts.smtp_port}, SSL/TLS`,
           'Works for': facts.protocols.join(', ').toUpperCase(),
           Note: facts.message,
         })

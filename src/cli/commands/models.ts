@@ -5,7 +5,7 @@ import { hasAccount, usesApiKey } from '../credential-provider.ts';
 import { loadCreditFormat } from '../credit-format.ts';
 import type { SettingName } from '../default-models.ts';
 import { UsageError } from '../errors.ts';
-import { formatDuration, formatKeyValues, formatTable, styled } from '../output.ts';
+import { formatDuration, formatKeyValues, formatTable, styled, word } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -61,11 +61,11 @@ async function listOfAccount(context: CommandContext, { kind, search = '' }: Lis
     ['MODEL', 'KIND', 'VENDOR', 'PRICE', 'USUALLY TAKES', ''],
     found.map((model) => [
       model.id,
-      model.kind,
+      word(model.kind),
       model.vendor_title,
       formatModelPrice(model, credits),
       model.typical === null ? '' : formatDuration(model.typical.p50_seconds),
-      model.permitted ? '' : styled('warning', 'not in your plan'),
+      model.permitted ? '' : styled('warning', word('not in your plan')),
     ]),
   );
   output.list(found, table, search === '' ? NONE : `No model has the words "${search}".`);
@@ -103,7 +103,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
       run(command, async ({ output, baseUrl }) => {
         const { readSettings } = await importSettings();
         const settings = await readSettings(baseUrl);
-        const shown = SETTING_NAMES.map((each) => [each, settings[each] ?? 'not set'] as const);
+        const shown = SETTING_NAMES.map((each) => [each, settings[each] ?? word('not set')] as const);
         output.result({ url: baseUrl, ...settings }, formatKeyValues({ url: baseUrl, ...Object.fromEntries(shown) }));
       }),
     );

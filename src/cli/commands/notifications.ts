@@ -3,7 +3,7 @@ import type { NotificationInfo } from '../../sdk/index.ts';
 import { parsePositiveInteger, parseRowId } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, UsageError } from '../errors.ts';
-import { formatDateTime, formatTable, relativeTime, styled } from '../output.ts';
+import { formatDateTime, formatTable, relativeTime, styled, word } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -61,7 +61,7 @@ async function list({ reelgate, output }: CommandContext, { unread = false, page
   const { data, total, unread_count, has_more } = found;
   const rows = data.map((row) => [
     String(row.id),
-    row.is_read ? '' : styled('active', 'new'),
+    row.is_read ? '' : styled('active', word('new')),
     relativeTime(row.created_at),
     row.title,
     row.target_url,

@@ -7,9 +7,9 @@ import {
   type TransferredThing,
 } from '../../contract/organization-roles.ts';
 import { parseCredits, parseRowId, parseSpendLimit, type TypedSpendLimit } from '../argument-parsers.ts';
-import { formatSpendLimit, loadCreditFormat, toQuota, toSpendLimit } from '../credit-format.ts';
+import { formatPeriodAmount, formatSpendLimit, loadCreditFormat, toQuota, toSpendLimit } from '../credit-format.ts';
 import { UsageError } from '../errors.ts';
-import { dateTime, formatDateTime, formatTable, relativeTime } from '../output.ts';
+import { dateTime, formatDateTime, formatTable, relativeTime, word } from '../output.ts';
 import { reauthenticate } from '../reauthenticate.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -42,7 +42,7 @@ export function addOrganizationCommands(program: Command, run: RunCommand): void
         const rows = await reelgate.organizations.list();
         const table = formatTable(
           ['SLUG', 'NAME', 'ROLE', 'CREATED'],
-          rows.map(({ slug, name, role, created_time }) => [slug, name, role, relativeTime(created_time)]),
+          rows.map(({ slug, name, role, created_time }) => [slug, name, word(role), relativeTime(created_time)]),
         );
         output.list(rows, table, 'You belong to no organization.');
       }),
@@ -118,9 +118,8 @@ function addTransferCommand(orgs: Command, run: RunCommand): void {
         );
         const { keys, videos, files, webhooks } = moved;
         const amount = (await loadCreditFormat(session.reelgate))(moved.quota);
-        const counts = `${keys} keys, ${webhooks} webhooks, ${videos} videos, ${files} files, ${amount}`;
-        const rest = moved.status === 'running' ? ' More videos and files follow.' : '';
-        session.output.result(moved, `Transferred ${counts}.${rest}`);
+        const line = `Transferred ${keys} keys, ${webhooks} webhooks, ${videos} videos, ${files} files, ${amount}.`;
+        session.output.result(moved, moved.status === 'running' ? `${line} More videos and files follow.` : line);
       }),
     );
 }
@@ -148,9 +147,9 @@ function addMemberCommands(orgs: Command, run: RunCommand): void {
             String(row.user_id),
             row.username,
             row.display_name,
-            row.role,
+            word(row.role),
             relativeTime(row.joined_time),
-            row.spend_limit === null ? 'none' : formatSpendLimit(row.spend_limit, credits),
+            row.spend_limit === null ? word('none') : formatSpendLimit(row.spend_limit, credits),
           ]),
         );
         output.list(rows, table, 'No members.');
@@ -226,8 +225,8 @@ function addInvitationCommands(orgs: Command, run: RunCommand): void {
         const table = formatTable(
           ['ID', 'ROLE', 'EMAIL', 'SPEND LIMIT', 'INVITED BY', 'EXPIRES'],
           rows.map(({ id, role, email, spend_limit: limit, invited_by: inviter, expires_at: end }) => [
-            ...[String(id), role, email],
-            limit === null ? 'none' : `${credits(limit.amount)} a ${limit.period}`,
+            ...[String(id), word(role), email],
+            limit === null ? word('none') : formatPeriodAmount(credits(limit.amount), limit.period),
             ...[inviter, dateTime(end)],
           ]),
         );

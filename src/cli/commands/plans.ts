@@ -9,9 +9,11 @@ import {
   formatKeyValues,
   formatTable,
   joinTexts,
+  phrase,
   type Rendering,
   relativeTime,
   type Text,
+  word,
 } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -72,14 +74,17 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
     );
 }
 
-function formatAllowance(plan: PlanInfo, credits: CreditFormat): string {
+function formatAllowance(plan: PlanInfo, credits: CreditFormat): Rendering {
   const { refresh_interval_seconds: seconds, weekly_quota_limit: weekly, monthly_quota_limit: monthly } = plan;
   const main =
     seconds > 0
-      ? `${credits(plan.interval_quota)} per ${formatDuration(seconds)}`
-      : `${credits(plan.daily_quota)} a day`;
-  const caps = [weekly > 0 ? `${credits(weekly)} a week` : '', monthly > 0 ? `${credits(monthly)} in 30 days` : ''];
-  return [main, ...caps.filter((cap) => cap !== '').map((cap) => `at most ${cap}`)].join(', ');
+      ? phrase`${credits(plan.interval_quota)} per ${formatDuration(seconds)}`
+      : phrase`${credits(plan.daily_quota)} a day`;
+  const caps = [
+    ...(weekly > 0 ? [phrase`at most ${credits(weekly)} a week`] : []),
+    ...(monthly > 0 ? [phrase`at most ${credits(monthly)} in 30 days`] : []),
+  ];
+  return joinTexts([main, ...caps], ', ');
 }
 
 const PERIOD = { day: 'Today', interval: 'This period', week: 'This week', month: 'This month' } as const;
@@ -88,10 +93,16 @@ function formatSubscription(own: SubscriptionInfo, credits: CreditFormat): Rende
   return formatKeyValues({
     Plan: own.name === own.package_code ? own.name : `${own.name} (${own.package_code})`,
     Expires: own.expires_at === 0 ? undefined : describeTime(own.expires_at),
-    Models: own.models.length === 0 ? 'all' : own.models.join(', '),
+    Models: own.models.length === 0 ? word('all') : own.models.join(', '),
     ...Object.fromEntries(own.windows.map((window) => [PERIOD[window.kind], formatAllowanceWindow(window, credits)])),
     Balance: credits(own.wallet),
-    Next: own.waiting.map(({ name, starts_at }) => `${name} from ${formatDateTime(starts_at)}`).join(', '),
+    Next:
+      own.waiting.length === 0
+        ? undefined
+        : joinTexts(
+            own.waiting.map(({ name, starts_at }) => phrase`${name} from ${formatDateTime(starts_at)}`),
+            ', ',
+          ),
   });
 }
 
@@ -102,9 +113,10 @@ const describeTime =
     target.isTerminal ? `${formatDateTime(seconds)}, ${relativeTime(seconds)(target)}` : dateTime(seconds)(target);
 
 function formatAllowanceWindow(window: SubscriptionInfo['windows'][number], credits: CreditFormat): Text {
-  const left = [`${credits(window.left)} of ${credits(window.limit)} left, resets `, relativeTime(window.refreshes_at)];
+  const resets = relativeTime(window.refreshes_at);
+  const left = phrase`${credits(window.left)} of ${credits(window.limit)} left, resets ${resets}`;
   const isUsedUp = window.runs_out_at === 0 || window.left === 0;
-  return joinTexts(isUsedUp ? left : [...left, '; used up at this rate ', relativeTime(window.runs_out_at)], '');
+  return isUsedUp ? left : phrase`${left}; used up at this rate ${relativeTime(window.runs_out_at)}`;
 }
 
 function formatRedemption(

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { ReconciledAccountInfo, ReconciliationInfo } from '../../sdk/index.ts';
 import { parseRowId } from '../argument-parsers.ts';
 import { type CreditFormat, loadCreditFormat } from '../credit-format.ts';
-import { dateTime, formatTable, type Rendering } from '../output.ts';
+import { dateTime, formatTable, phrase, type Rendering, word } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -58,10 +58,10 @@ export function addReconciliationCommands(program: Command, run: RunCommand): vo
     );
 }
 
-const toResult = ({ error, judged }: ReconciledAccountInfo): string => {
-  if (error !== '') return `not read: ${error}`;
-  if (judged === null) return 'not enough data yet';
-  return judged.unexplained_units === 0 ? 'agrees' : `${judged.unexplained_units} not explained`;
+const toResult = ({ error, judged }: ReconciledAccountInfo): Rendering => {
+  if (error !== '') return phrase`not read: ${error}`;
+  if (judged === null) return word('not enough data yet');
+  return judged.unexplained_units === 0 ? word('agrees') : phrase`${judged.unexplained_units} not explained`;
 };
 
 const formatAccounts = (accounts: readonly ReconciledAccountInfo[]): Rendering =>
@@ -74,7 +74,7 @@ const formatAccounts = (accounts: readonly ReconciledAccountInfo[]): Rendering =
       account.read_at === null ? '–' : dateTime(account.read_at),
       account.judged === null ? '–' : String(account.judged.settled_units),
       account.judged === null ? '–' : String(account.judged.billed_units),
-      account.unit,
+      word(account.unit),
       toResult(account),
     ]),
   );
@@ -89,7 +89,7 @@ const formatReadings = (readings: readonly ReconciliationInfo[], credits: Credit
       String(reading.settled_units),
       reading.billed_units === null ? '–' : String(reading.billed_units),
       reading.difference === null ? '–' : String(reading.difference),
-      reading.unit,
+      word(reading.unit),
       credits(reading.settled_quota),
     ]),
   );

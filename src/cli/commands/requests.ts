@@ -12,9 +12,11 @@ import {
   formatKeyValues,
   formatTable,
   joinTexts,
+  phrase,
   type Rendering,
   styled,
   type Text,
+  word,
 } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -78,9 +80,9 @@ const toCells = (row: RequestInfo, credits: CreditFormat): Text[] => [
   dateTime(row.time),
   row.ref,
   row.model,
-  row.error_code === '' ? row.status : styled('bad', row.error_code),
+  row.error_code === '' ? word(row.status) : styled('bad', row.error_code),
   String(row.input_tokens),
-  row.kind === 'video' ? `${row.seconds} s` : String(row.output_tokens),
+  row.kind === 'video' ? phrase`${row.seconds} s` : String(row.output_tokens),
   credits(row.quota),
   String(row.duration_ms),
 ];
@@ -100,6 +102,11 @@ export function addReceiptCommand(program: Command, run: RunCommand): void {
     );
 }
 
+const SOURCES = {
+  allowance: (amount: string) => phrase`allowance ${amount}`,
+  wallet: (amount: string) => phrase`wallet ${amount}`,
+} as const;
+
 const amount = (quota: number): string => quota.toLocaleString('en', { maximumFractionDigits: 6 });
 
 function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
@@ -110,14 +117,17 @@ function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
     Member: receipt.submitted_by,
     Model: receipt.model,
     Started: dateTime(receipt.created_at),
-    Ended: receipt.ended_at === null ? 'not yet' : dateTime(receipt.ended_at),
-    Outcome: receipt.outcome,
+    Ended: receipt.ended_at === null ? word('not yet') : dateTime(receipt.ended_at),
+    Outcome: word(receipt.outcome),
     Reserved: credits(receipt.reserved),
-    Charged: receipt.outcome === 'refunded' ? 'nothing' : credits(receipt.charged),
-    'Paid by': receipt.sources.map(({ kind, quota }) => `${kind} ${credits(quota)}`).join(', '),
+    Charged: receipt.outcome === 'refunded' ? word('nothing') : credits(receipt.charged),
+    'Paid by': joinTexts(
+      receipt.sources.map(({ kind, quota }) => SOURCES[kind](credits(quota))),
+      ', ',
+    ),
   });
   if (receipt.lines.length === 0) return head;
-  const lines = receipt.lines.map((line) => [
+  const lines: Text[][] = receipt.lines.map((line) => [
     line.label,
     amount(line.quantity),
     credits(line.unit_quota),
@@ -126,6 +136,6 @@ function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
   ]);
   const costs = receipt.lines.map(({ quota }) => quota);
   const rounding = roundingOf(costs, receipt.charged, unit, 'exact');
-  if (rounding !== 0) lines.push(['rounding', '', '', '', credits(rounding)]);
+  if (rounding !== 0) lines.push([word('rounding'), '', '', '', credits(rounding)]);
   return joinTexts([head, formatTable(['ITEM', 'QUANTITY', 'EACH', 'FACTOR', 'COST'], lines)], '\n\n');
 }

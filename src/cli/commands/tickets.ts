@@ -10,6 +10,7 @@ import {
   type Rendering,
   relativeTime,
   type Text,
+  word,
 } from '../output.ts';
 import { readStandardInput } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -41,8 +42,8 @@ Examples:
         const rows = await reelgate.tickets.list(open === true ? 'open' : undefined);
         const cells = rows.map((row) => [
           String(row.id),
-          row.status.replace('_', ' '),
-          WAITING_FOR_TEXTS[row.waiting_for],
+          word(row.status.replace('_', ' ')),
+          word(WAITING_FOR_TEXTS[row.waiting_for]),
           relativeTime(row.updated_time),
           row.title,
         ]);
@@ -117,15 +118,15 @@ async function readText(argument: string, interruptSignal: AbortSignal): Promise
 function formatTicket({ content, replies, ...ticket }: TicketWithReplies): Rendering {
   const facts = formatKeyValues({
     Ticket: `${ticket.id}  ${ticket.title}`,
-    Status: ticket.status.replace('_', ' '),
-    'Waits for': WAITING_FOR_TEXTS[ticket.waiting_for],
+    Status: word(ticket.status.replace('_', ' ')),
+    'Waits for': ticket.waiting_for === 'nobody' ? undefined : word(WAITING_FOR_TEXTS[ticket.waiting_for]),
     Video: ticket.task_id,
   });
-  const entry = (who: string, time: number, text: string): Text =>
+  const entry = (who: Text, time: number, text: string): Text =>
     joinTexts([joinTexts([who, dateTime(time)], ', '), text], '\n');
   const entries = [
-    entry('You', ticket.created_time, content),
-    ...replies.map((reply) => entry(reply.by_staff ? 'Support' : 'You', reply.created_time, reply.content)),
+    entry(word('You'), ticket.created_time, content),
+    ...replies.map((reply) => entry(word(reply.by_staff ? 'Support' : 'You'), reply.created_time, reply.content)),
   ];
   return joinTexts([facts, ...entries], '\n\n');
 }

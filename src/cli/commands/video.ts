@@ -34,10 +34,13 @@ import {
   formatDuration,
   formatKeyValues,
   formatTable,
+  phrase,
   type Rendering,
   relativeTime,
   type Style,
   styled,
+  type Text,
+  word,
 } from '../output.ts';
 import { askPassword, canPrompt } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
@@ -256,8 +259,8 @@ function addOwnVideoCommands(video: Command, run: RunCommand): void {
           storage.enabled
             ? formatKeyValues({
                 Copies: String(storage.files),
-                Space: `${formatBytes(storage.used_bytes)} of ${formatBytes(storage.limit_bytes)}`,
-                Kept: storage.days === 0 ? 'indefinitely' : `${storage.days} days`,
+                Space: phrase`${formatBytes(storage.used_bytes)} of ${formatBytes(storage.limit_bytes)}`,
+                Kept: storage.days === 0 ? word('indefinitely') : phrase`${storage.days} days`,
               })
             : 'This service keeps no copies: videos are served by their vendors.',
         );
@@ -307,7 +310,7 @@ function formatList(videos: readonly VideoSummary[]): Rendering {
       each.model,
       each.created_at > 0 ? relativeTime(each.created_at) : '',
       shorten(each.prompt ?? ''),
-      each.cause === undefined ? (each.error?.message ?? '') : FAILURES_EN[each.cause].text,
+      each.cause === undefined ? (each.error?.message ?? '') : word(FAILURES_EN[each.cause].text),
       ...author.cells(each),
     ]),
   );
@@ -321,7 +324,7 @@ const shorten = (prompt: string): string => {
   return line.length > PROMPT_LENGTH ? `${line.slice(0, PROMPT_LENGTH - 1)}…` : line;
 };
 
-const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
+const formatDetails = (video: VideoSummary, cost?: Text): Rendering =>
   formatKeyValues({
     Task: video.id,
     Status: styledStatus(video),
@@ -330,8 +333,8 @@ const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
     Prompt: video.prompt,
     Cost: cost,
     Started: video.created_at > 0 ? relativeTime(video.created_at) : undefined,
-    Reason: video.cause && FAILURES_EN[video.cause].text,
-    'What to do': video.cause && FAILURES_EN[video.cause].advice,
+    Reason: video.cause && word(FAILURES_EN[video.cause].text),
+    'What to do': video.cause && word(FAILURES_EN[video.cause].advice),
     Vendor: [video.error?.code, video.error?.message].filter(Boolean).join(' '),
     URL: video.metadata?.url,
   });
@@ -340,10 +343,10 @@ const formatDetails = (video: VideoSummary, cost?: string): Rendering =>
  * Failed videos cost nothing, unfinished ones have their price reserved, and imported ones were charged by another
  * program.
  */
-function formatCost({ status, quota, refunded, imported }: OwnVideoDetail, credits: CreditFormat): string {
-  if (imported) return `${credits(quota)}, before the import`;
-  if (refunded || status === 'FAILURE') return 'not charged';
-  return `${credits(quota)}${status === 'SUCCESS' ? '' : ', reserved'}`;
+function formatCost({ status, quota, refunded, imported }: OwnVideoDetail, credits: CreditFormat): Text {
+  if (imported) return phrase`${credits(quota)}, before the import`;
+  if (refunded || status === 'FAILURE') return word('not charged');
+  return status === 'SUCCESS' ? credits(quota) : phrase`${credits(quota)}, reserved`;
 }
 
 /** Converts a video of the account to the keys of a video object. `fail_reason` of a success is the video's URL. */
@@ -441,12 +444,25 @@ const formatShares = (shares: readonly ShareInfo[]): Rendering =>
       String(id),
       task_id,
       url,
-      expires_at === null ? 'the video ends' : dateTime(expires_at),
-      has_password ? 'yes' : 'no',
+      expires_at === null ? word('the video ends') : dateTime(expires_at),
+      has_password ? word('yes') : word('no'),
     ]),
   );
 
-const count = (howMany: number | null): string => (howMany === null ? 'any number' : String(howMany));
+const count = (howMany: number | null): Text => (howMany === null ? word('any number') : String(howMany));
+
+const WINDOW_LABELS = {
+  day: 'Allowance of the day',
+  interval: 'Allowance of the period',
+  week: 'Allowance of the week',
+  month: 'Allowance of the month',
+} as const;
+
+const LIMIT_LABELS = {
+  account: 'Spend limit of the account',
+  key: 'Spend limit of the key',
+  member: 'Spend limit of the member',
+} as const;
 
 /** Prints the estimated cost of a video and the number of videos the account can afford. Nothing is started. */
 async function showQuote(context: CommandContext, request: CreateVideoRequest): Promise<void> {
@@ -466,19 +482,19 @@ const formatQuote = (quote: VideoQuote, typical: VideoDuration | undefined, cred
     Cost: credits(quote.quota),
     'From the allowance': quote.windows.length === 0 ? undefined : credits(quote.from_allowance),
     'From the balance': credits(quote.from_wallet),
-    'You can make': `${count(quote.how_many_now)} now, ${count(quote.how_many_today)} today`,
+    'You can make': phrase`${count(quote.how_many_now)} now, ${count(quote.how_many_today)} today`,
     ...Object.fromEntries(
       quote.windows.map((window) => [
-        `Allowance of the ${window.kind}`,
-        `${credits(window.left)} of ${credits(window.limit)} left, full again ${formatDateTime(window.full_again)}`,
+        WINDOW_LABELS[window.kind],
+        phrase`${credits(window.left)} of ${credits(window.limit)} left, full again ${formatDateTime(window.full_again)}`,
       ]),
     ),
     Balance: credits(quote.balance),
     'Left of the key': quote.key_left === null ? undefined : credits(quote.key_left),
     ...Object.fromEntries(
       quote.spend_limits.map((limit) => [
-        `Spend limit of the ${limit.of}`,
-        `${credits(limit.left)} of ${credits(limit.amount)} left, renews ${formatDateTime(limit.renews_at)}`,
+        LIMIT_LABELS[limit.of],
+        phrase`${credits(limit.left)} of ${credits(limit.amount)} left, renews ${formatDateTime(limit.renews_at)}`,
       ]),
     ),
     'Usually takes': typical === undefined ? undefined : formatDuration(typical.p50_seconds),

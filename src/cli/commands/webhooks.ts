@@ -6,7 +6,7 @@ import type { DeliveryInfo, EventInfo, Reelgate, WebhookInfo } from '../../sdk/i
 import { parsePositiveInteger, parseRowId, repeatableOption } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT } from '../errors.ts';
-import { formatTable, joinTexts, type Rendering, relativeTime, styled, type Text } from '../output.ts';
+import { formatTable, joinTexts, phrase, type Rendering, relativeTime, styled, type Text, word } from '../output.ts';
 import { reauthenticate } from '../reauthenticate.ts';
 import type { RunCommand } from '../run-command.ts';
 
@@ -89,7 +89,7 @@ function addEndpointCommands(webhooks: Command, run: RunCommand): void {
         await reauthenticate(context, ({ reelgate, headers }) =>
           reelgate.webhooks.update(id, { enabled }, { headers }),
         );
-        context.output.result({ id, enabled }, `Webhook ${id} is ${enabled ? 'enabled' : 'disabled'}.`);
+        context.output.result({ id, enabled }, enabled ? `Webhook ${id} is enabled.` : `Webhook ${id} is disabled.`);
       }),
     );
   webhooks
@@ -173,8 +173,9 @@ function addDeliveryCommands(webhooks: Command, run: RunCommand): void {
 }
 
 function describeState({ enabled, disabled_reason: reason, failing_since: since }: WebhookInfo): Text {
-  if (!enabled) return styled('warning', `disabled ${reason}`.trim());
-  return since === null ? styled('good', 'works') : styled('bad', joinTexts(['fails since', relativeTime(since)], ' '));
+  if (!enabled)
+    return styled('warning', reason === '' ? word('disabled') : joinTexts([word('disabled'), word(reason)], ' '));
+  return since === null ? styled('good', word('works')) : styled('bad', phrase`fails since ${relativeTime(since)}`);
 }
 
 const formatWebhooks = (rows: readonly WebhookInfo[]): Rendering =>
@@ -183,7 +184,7 @@ const formatWebhooks = (rows: readonly WebhookInfo[]): Rendering =>
     rows.map((row) => [
       String(row.id),
       row.url,
-      row.events.length === 0 ? 'all' : row.events.join(', '),
+      row.events.length === 0 ? word('all') : row.events.join(', '),
       describeState(row),
       String(row.pending),
       row.description,
@@ -197,7 +198,7 @@ const formatDeliveries = (rows: readonly DeliveryInfo[]): Rendering =>
       String(row.id),
       relativeTime(row.created_time),
       row.event_type,
-      row.status,
+      word(row.status),
       String(row.tries),
       row.last_try === null ? '' : row.last_try.error || String(row.last_try.response_status),
     ]),
