@@ -125,8 +125,11 @@ export class Output {
       return;
     }
     if (code === 'interrupted') return;
-    const [title, said] = ['Error:', message].map(Output.translation.message);
-    this.notice((target) => `${styled('bad', title ?? '')(target)} ${render(said ?? '', target)}`);
+    const { message: translate } = Output.translation;
+    const title = translate('Error:');
+    // A full-width colon contains its space.
+    const separator = title.endsWith(':') ? ' ' : '';
+    this.notice(joinTexts([styled('bad', title), translate(message)], separator));
     if (advice !== undefined) this.notice(advice);
     if (requestId !== undefined && (code.startsWith('http_5') || code === 'internal_error'))
       this.notice(`Request: ${requestId}`);
@@ -196,6 +199,12 @@ export const word =
   (target) =>
     render(target.isTerminal ? Output.translation.phrase(text) : text, target);
 
+/** A message from a module that knows no terminal, such as the service's own checks. */
+export const sentence =
+  (text: string): Rendering =>
+  (target) =>
+    render(target.isTerminal ? Output.translation.message(text) : text, target);
+
 /** A plain text in a result is data, of which only units are translated. */
 const renderValue = (text: Text, target: RenderTarget): string =>
   typeof text === 'string' && target.isTerminal
@@ -238,11 +247,10 @@ export const formatTable =
     const widths = (cells[0] ?? []).map((_, column) =>
       Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))),
     );
-    const pad = (cell: string, column: number): string => ' '.repeat((widths[column] ?? 0) - displayWidth(cell));
     return cells
       .map((row) =>
         row
-          .map((cell, column) => cell + pad(cell, column))
+          .map((cell, column) => padToWidth(cell, widths[column] ?? 0))
           .join('  ')
           .trimEnd(),
       )
@@ -269,10 +277,7 @@ export const formatKeyValues =
     const labels = shown.map(([name]) => render(styled('secondary', word(name)), target));
     const width = Math.max(0, ...labels.map(displayWidth));
     return shown
-      .map(([, value], index) => {
-        const label = labels[index] ?? '';
-        return `${label}${' '.repeat(width - displayWidth(label) + 2)}${renderValue(value, target)}`;
-      })
+      .map(([, value], index) => `${padToWidth(labels[index] ?? '', width)}  ${renderValue(value, target)}`)
       .join('\n');
   };
 
@@ -288,6 +293,10 @@ const replaceControlCharacters = (text: string): string => text.replace(UNSAFE, 
 /** Width of a text on a terminal, in columns; colour codes have none. */
 const displayWidth = (text: string): number =>
   [...stripVTControlCharacters(text)].reduce((sum, letter) => sum + letterWidth(letter), 0);
+
+/** Appends spaces up to a width in columns. */
+export const padToWidth = (text: string, columns: number): string =>
+  text + ' '.repeat(Math.max(0, columns - displayWidth(text)));
 
 const letterWidth = (letter: string): number => (WIDE.test(letter) ? 2 : 1);
 

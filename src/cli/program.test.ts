@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { type Command, InvalidArgumentError } from 'commander';
 import { completionScript, SHELLS, type Shell } from './commands/completion.ts';
 import { createProgram } from './program.ts';
-import { HELP_ZH_CN, translateHelp, translateUsageError } from './translate-help.ts';
+import { EPILOGUE_ZH_CN, HELP_ZH_CN, translateHelp, translateUsageError } from './translate-help.ts';
 
 const program = createProgram(false);
 
@@ -92,6 +92,26 @@ test('no option shows an internal value as its default, and a wrong value is wro
   check(program);
 });
 
+test('every line of the Chinese help is Chinese, apart from commands', (context) => {
+  const chinese = createProgram(false, EPILOGUE_ZH_CN);
+  translateHelp(chinese, false);
+  const printed: string[] = [];
+  context.mock.method(process.stdout, 'write', (text: string) => printed.push(text));
+  const print = (command: Command): void => {
+    command.configureOutput({ getOutHelpWidth: () => 10_000 });
+    command.outputHelp();
+    command.commands.forEach(print);
+  };
+  print(chinese);
+  context.mock.restoreAll();
+  const lines = printed.join('').split('\n');
+  assert.ok(lines.length > 1_000);
+  assert.deepEqual(
+    lines.filter((line) => /[A-Za-z]{3}/.test(line) && !/[\u4e00-\u9fff]|^ {2}\$ /.test(line)),
+    [],
+  );
+});
+
 test('every text of the help has a Chinese one', () => {
   const texts = new Set<string>();
   const collect = (command: Command): void => {
@@ -107,6 +127,8 @@ test('every text of the help has a Chinese one', () => {
     command.commands.forEach(collect);
   };
   collect(createProgram(false));
+  // Lines below the options.
+  for (const text of Object.keys(HELP_ZH_CN)) if (/^Examples?:$|^In CI /.test(text)) texts.add(text);
   assert.deepEqual(
     [...texts].filter((text) => HELP_ZH_CN[text] === undefined),
     [],

@@ -319,6 +319,12 @@ export const HELP_ZH_CN: Readonly<Record<string, string>> = {
     '将自己的密钥、视频、文件与 Webhook 移交给组织',
   'of keys,videos,files,webhooks, or none': 'keys,videos,files,webhooks 中的若干项，或 none',
   'part of your balance': '您余额的一部分',
+  'Examples:': '示例：',
+  'Example:': '示例：',
+  'In CI create an API key in the console and set REELGATE_URL and REELGATE_API_KEY instead.':
+    '在 CI 中请改用控制台创建的 API 密钥，并设置 REELGATE_URL 与 REELGATE_API_KEY。',
+  'what it is about, in a few words': '简短说明问题',
+  'a category, in a word': '类别（一个词）',
   all: '全部',
   anywhere: '不限',
   none: '无',
@@ -389,7 +395,7 @@ const translate = (text: string): string => HELP_ZH_CN[text] ?? text;
 export function translateHelp(command: Command, asJson: boolean): void {
   command.description(translate(command.description()));
   command.helpOption('-h, --help', '显示帮助');
-  command.configureOutput({ writeOut: (text) => void process.stdout.write(text.replace(/^Examples?:/m, '示例：')) });
+  command.configureOutput({ writeOut: (text) => void process.stdout.write(text.replace(/^[A-Z].*$/gm, translate)) });
   if (command.commands.length > 0) command.helpCommand('help [command]', '显示命令的帮助');
   command.configureHelp({
     styleTitle: (title) => styleText('bold', TITLES[title] ?? title, { validateStream: false }),
@@ -404,6 +410,7 @@ export function translateHelp(command: Command, asJson: boolean): void {
   for (const argument of command.registeredArguments) argument.description = translate(argument.description);
   if (!asJson) {
     command.configureOutput({ outputError: (text, write) => write(translateUsageError(text)) });
+    command.configureOutput({ writeErr: (text) => void process.stderr.write(text.replace(/^[A-Z].*$/gm, translate)) });
     command.showHelpAfterError('（加 --help 查看选项）');
   }
   for (const each of command.commands) translateHelp(each, asJson);
@@ -413,4 +420,5 @@ const translateDefaults = (text: string): string =>
   text
     .replace(/\(default: /, '（默认：')
     .replace(/\(choices: /, '（可选：')
+    .replace(/, default: /, '；默认：')
     .replace(/\)$/, '）');

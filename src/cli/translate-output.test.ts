@@ -50,6 +50,8 @@ const calleeOf = ({ callee }: Node): string => {
   return typeof name === 'string' ? name : '';
 };
 
+const isError = (node: Node): boolean => node.type === 'NewExpression' && calleeOf(node) === 'Error';
+
 interface Found {
   /** Sentences: literals with a space that are neither help nor phrases. */
   readonly messages: Set<string>;
@@ -75,7 +77,7 @@ const HEAD = /^[A-Z]{2,}(?: [A-Z]+)*$/;
 /** A text in words, unlike the paths, patterns and scripts among the literals. */
 const WORDS = /^(?=.*[A-Za-z]{2} |.* [A-Za-z]{2})[^\n`]*$/s;
 
-function collect(path: string, found: Found): void {
+function collect(path: string, found: Found, onlyErrors = false): void {
   const { program, errors } = parseSync(path, readFileSync(path, 'utf8'));
   assert.deepEqual(errors, [], path);
   const skipped = new Set<unknown>();
@@ -102,7 +104,8 @@ function collect(path: string, found: Found): void {
     }
     const text = textOf(node, '7');
     const isKey = parent.type === 'Property' && parent.key === node;
-    if (text !== undefined && !isKey && WORDS.test(text.trim())) found.messages.add(text);
+    if (text !== undefined && !isKey && WORDS.test(text.trim()) && (!onlyErrors || isError(parent)))
+      found.messages.add(text);
     if (node.type === 'ArrayExpression') {
       const heads = (node.elements as Node[]).map((element) => textOf(element, '#') ?? '');
       if (heads.every((each) => HEAD.test(each))) for (const head of heads) found.phrases.add(head);
@@ -124,8 +127,13 @@ const found: Found = { messages: new Set(), phrases: new Set() };
 for (const name of globSync('**/*.ts', { cwd: import.meta.dirname }))
   if (!/\.test\.ts$|^translate-|^phrases-|completion\.ts$/.test(name)) collect(join(import.meta.dirname, name), found);
 
+// Maintenance commands print what these modules find and throw.
+const server = join(import.meta.dirname, '../server/commands');
+for (const name of globSync('*.ts', { cwd: server, exclude: ['*.test.ts'] }))
+  collect(join(server, name), found, name !== 'doctor.ts');
+
 /** Literals with a space that are not printed as texts of the command line. */
-const NOT_PRINTED: readonly string[] = ['Reelgate CLI on 7', '7 KB', 'Bearer 7', '7 7'];
+const NOT_PRINTED: readonly string[] = ['Reelgate CLI on 7', '7 KB', 'HTTP 7', 'Bearer 7', '7 7'];
 
 test('every message has a Chinese text', () => {
   assert.ok(found.messages.size > 150);
@@ -148,7 +156,21 @@ const SERVICE_WORDS = [
   ...[...Object.values(OPENAI_STATUS), ...TICKET_STATUS].map((state) => state.replace('_', ' ')),
   ...[...REQUEST_STATUSES, ...RECEIPT_OUTCOMES, ...BATCH_STATUSES, ...DELIVERY_STATUS],
   ...[...ROLES, ...ORGANIZATION_ROLES, 'video', 'chat', 'image', 'credits', 'units', 'gone', 'failing'],
-  ...['support', 'you', 'device sign-in', 'video-model', 'chat-model', 'Today'],
+  ...[
+    'support',
+    'you',
+    'device sign-in',
+    'video-model',
+    'chat-model',
+    'Today',
+    'No plan',
+    'configuration',
+    'database',
+    'master key',
+    'vendors',
+    'mail',
+    'proxy',
+  ],
 ];
 
 test('every label, head of a column, state and phrase has a Chinese text, and every Chinese text belongs to one', () => {
@@ -211,7 +233,7 @@ test('results are translated on a terminal, except for data, and stay as they ar
 
 test('every translated text is one that a command prints', () => {
   const words = (text: string): string => text.replace(/\s+/g, ' ').trim();
-  const sources = ['.', '../sdk'].flatMap((folder) =>
+  const sources = ['.', '../sdk', '../server/commands'].flatMap((folder) =>
     globSync('**/*.ts', { cwd: join(import.meta.dirname, folder) })
       .filter((path) => !path.startsWith('translate-') && !path.includes('.test.'))
       .map((path) => readFileSync(join(import.meta.dirname, folder, path), 'utf8')),

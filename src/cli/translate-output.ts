@@ -122,14 +122,11 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ],
 
   // Videos
-  ['Task #', '任务 #'],
-  ['File #', '文件 #'],
   ['A file needs a model: choose one with --model.', '文件需要指定模型：请用 --model 选择。'],
   ['It cost #; you waited #.', '费用 #，等待 #。'],
   ['Videos of this model usually take #; nine of ten take at most #.', '此模型通常需要 #，九成不超过 #。'],
   ['## The task continues; polling again …', '## 任务仍在继续，正在重新查询…'],
   ['## The batch continues; polling again …', '## 批量任务仍在继续，正在重新查询…'],
-  ['Batch #', '批量任务 #'],
   ['The task continues. Wait for it with "#".', '任务仍在继续，可用“#”等待。'],
   ['Done. Download it with "#".', '完成，可用“#”下载。'],
   ['Saved #.', '已保存 #。'],
@@ -180,8 +177,6 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Ended sign-in #.', '已结束登录 #。'],
   ['No models. An administrator adds them in the console.', '没有模型。管理员可在控制台添加。'],
   ['No model has the words "#".', '没有包含“#”的模型。'],
-  ['# of # is #.', '# 的 # 为 #。'],
-  ['# of # is not set.', '# 的 # 未设置。'],
   ['You belong to no organization.', '您不属于任何组织。'],
   ['Closed #. Undo it with "#".', '已关闭 #，可用“#”恢复。'],
   ['Restored #.', '已恢复 #。'],
@@ -311,6 +306,113 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['# is no image a model can read: PNG, JPEG, WebP or GIF.', '# 不是模型可读的图片（PNG、JPEG、WebP 或 GIF）。'],
   ['The response ended too early.', '响应提前结束。'],
   ['# input tokens, # output tokens', '输入 # 个 token，输出 # 个 token'],
+  ['A passphrase for the key has at least # characters.', '主密钥的口令至少 # 个字符。'],
+  [
+    '# was made by release #, which has a newer schema. Restore it with that release.',
+    '# 由版本 # 生成，数据库结构更新。请用该版本恢复。',
+  ],
+  [
+    'MASTER_KEY is not the key of this backup. Set it to that key, or unset it to use the one in the backup.',
+    'MASTER_KEY 不是此备份的主密钥。请改为该密钥，或取消设置以使用备份中的密钥。',
+  ],
+  [
+    'The backup was made without its key. Put that into #, or set MASTER_KEY.',
+    '此备份不含主密钥。请将其放入 #，或设置 MASTER_KEY。',
+  ],
+  ['The key in the backup is not the one its database was written with.', '备份中的主密钥与其数据库不符。'],
+  ['There is a database at #. With --force it is moved aside.', '# 已有数据库，加 --force 会将其移到一旁。'],
+  [
+    '# is not the key of this backup. With --force it is moved aside.',
+    '# 不是此备份的主密钥，加 --force 会将其移到一旁。',
+  ],
+  ['The master key does not open #.', '主密钥无法解密 #。'],
+  ['# is not a database of this service.', '# 不是本服务的数据库。'],
+  [
+    '# has the schema of a newer release (#). Copy it with that release.',
+    '# 的数据库结构属于更新的版本（#）。请用该版本复制。',
+  ],
+  [
+    '# has the schema of an older release (# is missing). Start this release on it once, stop it, and copy it then.',
+    '# 的数据库结构属于较旧的版本（缺少 #）。请先用本版本启动一次再停止，然后复制。',
+  ],
+  ['# is not the key that # was written with; nothing was copied.', '# 不是 # 的主密钥，未复制任何数据。'],
+  [
+    'The service did not stop in order: # has model calls that are not charged yet. Start the service on the source once more and stop it, then copy.',
+    '服务未正常停止：# 中有尚未扣费的模型调用。请用来源数据库再启动一次服务并停止，然后复制。',
+  ],
+  ['There is no account #.', '账号 # 不存在。'],
+  [
+    'There is no database at #. Run this where the service runs, or name its database with DATABASE_URL.',
+    '# 没有数据库。请在服务所在位置运行，或用 DATABASE_URL 指定数据库。',
+  ],
+  [
+    'Set ARTIFACTS=s3 and the ARTIFACTS_S3 settings first, and restart the service with them.',
+    '请先设置 ARTIFACTS=s3 与 ARTIFACTS_S3 各项，并重启服务。',
+  ],
+  ['BASE_URL is #, which only this machine can open.', 'BASE_URL 为 #，只有本机可以访问。'],
+  [
+    'Set BASE_URL to the address people use, such as https://reelgate.example.com.',
+    '请将 BASE_URL 设为用户访问的地址，例如 https://reelgate.example.com。',
+  ],
+  ['SANDBOX=1: simulated vendors are on.', 'SANDBOX=1：已启用模拟供应商。'],
+  ['Leave SANDBOX out where customers pay.', '正式收费的环境请勿设置 SANDBOX。'],
+  ['All settings are valid.', '所有设置均有效。'],
+  [
+    'Correct this setting in the environment or in .env; docs/config.md lists all of them.',
+    '请在环境变量或 .env 中更正此设置，全部设置见 docs/config.md。',
+  ],
+  ['There is no database at #.', '# 没有数据库。'],
+  [
+    'Set DATABASE_URL=sqlite:./data/quickstart.db to check the quickstart of this folder.',
+    '检查本文件夹的 quickstart，请设置 DATABASE_URL=sqlite:./data/quickstart.db。',
+  ],
+  [
+    'Run this in the folder of the service, or set DATABASE_URL. The first start of the service creates it.',
+    '请在服务的文件夹中运行，或设置 DATABASE_URL。首次启动服务时会创建数据库。',
+  ],
+  ['## responds and has the schema of the service.', '## 响应正常，数据库结构正确。'],
+  ['SQLite at #', 'SQLite 数据库 #'],
+  [
+    'Check DATABASE_URL and that the database runs; start the service once to bring its schema up to date.',
+    '请检查 DATABASE_URL 与数据库是否运行；启动一次服务可更新数据库结构。',
+  ],
+  ['It is the key this database was written with.', '主密钥与此数据库相符。'],
+  [
+    'Restore MASTER_KEY (or the file master.key) from the backup: without it no stored secret can be read.',
+    '请从备份恢复 MASTER_KEY（或 master.key 文件）：没有它，已存的密钥无法读取。',
+  ],
+  ['No channel is enabled, so no model can be called.', '没有启用的渠道，无法调用任何模型。'],
+  ['Add one in the console under Administration, Channels.', '请在控制台的“管理”中添加渠道。'],
+  ['#: # responds.', '#：# 响应正常。'],
+  ['#: # cannot be reached: #.', '#：无法连接 #：#。'],
+  [
+    "Check the channel's base URL, and that the firewall lets this machine reach it.",
+    '请检查渠道的 Base URL，并确认防火墙允许本机访问。',
+  ],
+  ['SMTP_URL is not set, so no e-mail is sent.', '未设置 SMTP_URL，不会发送邮件。'],
+  [
+    'Set SMTP_URL and SMTP_FROM, so that people can confirm their e-mail and reset their password.',
+    '请设置 SMTP_URL 与 SMTP_FROM，以便用户验证邮箱、重置密码。',
+  ],
+  ['The mail server accepts the connection and the sign-in.', '邮件服务器可连接且登录成功。'],
+  [
+    'Check host, port, user and password in SMTP_URL; smtps:// is for port 465, smtp:// for 587.',
+    '请检查 SMTP_URL 中的主机、端口、用户名与密码；465 端口用 smtps://，587 端口用 smtp://。',
+  ],
+  [
+    'BASE_URL is https, so there is a proxy, and TRUST_PROXY does not name it.',
+    'BASE_URL 为 https，前面有反向代理，但 TRUST_PROXY 未指明。',
+  ],
+  [
+    'Set TRUST_PROXY to the IP address of the proxy: otherwise all callers count as one address, share its rate limits, and it stands in the audit log.',
+    '请将 TRUST_PROXY 设为反向代理的 IP 地址：否则所有调用方视为同一地址，共用其速率限制，审计日志也只记录该地址。',
+  ],
+  ['# leads to a service that is ready.', '# 可访问已就绪的服务。'],
+  ['# does not respond as expected: #.', '# 的响应不符合预期：#。'],
+  [
+    'Start the service; if it runs, check that the proxy of BASE_URL passes every path to it (docs/deploy.md).',
+    '请启动服务；如已运行，请检查 BASE_URL 的反向代理是否转发所有路径（docs/deploy.md）。',
+  ],
 
   // Errors
   ['Error:', '错误：'],
@@ -414,13 +516,16 @@ const UNITS: readonly (readonly [english: RegExp, chinese: string])[] = [
   [/^(\d+) hours$/, '$1 小时'],
 ];
 
-const FAILURES = (Object.keys(FAILURES_EN) as FailureCause[]).flatMap((cause) => {
-  const [en, zh] = [FAILURES_EN[cause], FAILURES_ZH_CN[cause]];
-  return [[en.text, zh.text] as const, [en.advice, zh.advice] as const];
-});
+/** Chinese texts of why videos fail, and of what to do, by the English ones. */
+const FAILURE_TEXTS: ReadonlyMap<string, string> = new Map(
+  (Object.keys(FAILURES_EN) as FailureCause[]).flatMap((cause) => {
+    const [en, zh] = [FAILURES_EN[cause], FAILURES_ZH_CN[cause]];
+    return [[en.text, zh.text] as const, [en.advice, zh.advice] as const];
+  }),
+);
 
 /** Longer ones first: a value of a shorter one could hold the rest of the text. */
-const RULES = [...OUTPUT_ZH_CN, ...FAILURES]
+const RULES = [...OUTPUT_ZH_CN, ...FAILURE_TEXTS]
   .toSorted(([one], [other]) => other.length - one.length)
   .map(([english, chinese]) => {
     const pattern = english
@@ -451,6 +556,6 @@ const translateUnit = (value: string): string =>
 /** Chinese texts of everything the command line prints to a person. */
 export const CHINESE: Translation = {
   message: translateOutput,
-  phrase: (text) => PHRASES_ZH_CN[text] ?? text,
+  phrase: (text) => PHRASES_ZH_CN[text] ?? FAILURE_TEXTS.get(text) ?? text,
   quantity: translateUnit,
 };

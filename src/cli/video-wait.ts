@@ -36,7 +36,7 @@ export async function generateVideo(
   const { assertWritable } = await importDownload();
   await assertWritable(options);
   const { id } = await start();
-  context.output.info(`Task ${id}`);
+  context.output.info(phrase`Task ${id}`);
   await finishVideo(context, id, model, options);
 }
 

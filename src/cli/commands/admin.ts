@@ -6,9 +6,12 @@ import {
   formatTable,
   joinTexts,
   type Output,
+  padToWidth,
   phrase,
   type Rendering,
+  render,
   type Style,
+  sentence,
   styled,
   word,
 } from '../output.ts';
@@ -329,8 +332,12 @@ export function addDoctorCommand(program: Command, run: RunCommand): void {
     );
 }
 
+const SUBJECT_WIDTH = 13;
+
 function formatDiagnosis({ subject, state, message, advice }: Diagnosis): Rendering {
   const { mark, style } = MARKS[state];
-  const next = advice === undefined ? '' : `\n  ${' '.repeat(13)} → ${advice}`;
-  return joinTexts([styled(style, mark), ` ${subject.padEnd(13)} ${message}${next}`], '');
+  const title: Rendering = (target) => padToWidth(render(word(subject), target), SUBJECT_WIDTH);
+  const line = joinTexts([styled(style, mark), title, sentence(message)], ' ');
+  if (advice === undefined) return line;
+  return joinTexts([line, joinTexts([' '.repeat(SUBJECT_WIDTH + 2), '→', sentence(advice)], ' ')], '\n');
 }

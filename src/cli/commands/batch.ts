@@ -99,7 +99,7 @@ function addCreateCommand(batch: Command, run: RunCommand): void {
         const isSheet = /\.(csv|tsv)$/i.test(file);
         const started = await (isSheet ? startSheet : startLines)(context, file, options, budget);
         if (started === undefined) return;
-        if (options.wait) output.info(`Batch ${started.id}`);
+        if (options.wait) output.info(phrase`Batch ${started.id}`);
         const shown = options.wait ? await waitFor(context, started.id) : started;
         output.result(shown, options.wait ? describe(shown) : shown.id);
       }),

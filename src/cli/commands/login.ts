@@ -298,7 +298,7 @@ async function printAccount({ reelgate, output, baseUrl }: CommandContext, by: s
       Balance: credits(self.quota),
       Used: formatUse(credits(self.used_quota), self.request_count),
       'Spend limit': self.spend_limit === null ? undefined : formatSpendLimit(self.spend_limit, credits),
-      Plan: code === '' || expires === 0 ? code : phrase`${code}, until ${formatDateTime(expires)}`,
+      Plan: code === '' || expires === 0 ? word(code) : phrase`${code}, until ${formatDateTime(expires)}`,
       'Two-step': self.has_2fa ? styled('good', word('on')) : styled('warning', word('off')),
       Service: baseUrl,
       'Signed in': process.env.REELGATE_API_KEY

@@ -5,7 +5,7 @@ import { hasAccount, usesApiKey } from '../credential-provider.ts';
 import { loadCreditFormat } from '../credit-format.ts';
 import type { SettingName } from '../default-models.ts';
 import { UsageError } from '../errors.ts';
-import { formatDuration, formatKeyValues, formatTable, styled, word } from '../output.ts';
+import { formatDuration, formatKeyValues, formatTable, phrase, styled, word } from '../output.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ListOptions {
@@ -116,7 +116,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
       run(command, async ({ output, baseUrl }) => {
         const { writeSetting } = await importSettings();
         await writeSetting(baseUrl, setting, model);
-        output.result({ url: baseUrl, [setting]: model }, `${setting} of ${baseUrl} is ${model}.`);
+        output.result({ url: baseUrl, [setting]: model }, phrase`${setting} of ${baseUrl} is ${model}.`);
       }),
     );
   config
@@ -127,7 +127,7 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
       run(command, async ({ output, baseUrl }) => {
         const { writeSetting } = await importSettings();
         await writeSetting(baseUrl, setting, undefined);
-        output.result({ url: baseUrl, [setting]: null }, `${setting} of ${baseUrl} is not set.`);
+        output.result({ url: baseUrl, [setting]: null }, phrase`${setting} of ${baseUrl} is not set.`);
       }),
     );
 }

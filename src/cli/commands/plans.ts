@@ -91,7 +91,7 @@ const PERIOD = { day: 'Today', interval: 'This period', week: 'This week', month
 
 function formatSubscription(own: SubscriptionInfo, credits: CreditFormat): Rendering {
   return formatKeyValues({
-    Plan: own.name === own.package_code ? own.name : `${own.name} (${own.package_code})`,
+    Plan: own.name === own.package_code ? own.name : phrase`${word(own.name)} (${own.package_code})`,
     Expires: own.expires_at === 0 ? undefined : describeTime(own.expires_at),
     Models: own.models.length === 0 ? word('all') : own.models.join(', '),
     ...Object.fromEntries(own.windows.map((window) => [PERIOD[window.kind], formatAllowanceWindow(window, credits)])),

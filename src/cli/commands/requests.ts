@@ -111,6 +111,7 @@ const amount = (quota: number): string => quota.toLocaleString('en', { maximumFr
 
 function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
   const credits = creditFormatOf(unit);
+  const sources = receipt.sources.map(({ kind, quota }) => SOURCES[kind](credits(quota)));
   const head = formatKeyValues({
     Reference: receipt.ref,
     Organization: receipt.organization,
@@ -121,10 +122,7 @@ function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
     Outcome: word(receipt.outcome),
     Reserved: credits(receipt.reserved),
     Charged: receipt.outcome === 'refunded' ? word('nothing') : credits(receipt.charged),
-    'Paid by': joinTexts(
-      receipt.sources.map(({ kind, quota }) => SOURCES[kind](credits(quota))),
-      ', ',
-    ),
+    'Paid by': receipt.sources.length === 0 ? undefined : joinTexts(sources, ', '),
   });
   if (receipt.lines.length === 0) return head;
   const lines: Text[][] = receipt.lines.map((line) => [

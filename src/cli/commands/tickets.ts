@@ -7,6 +7,7 @@ import {
   formatKeyValues,
   formatTable,
   joinTexts,
+  phrase,
   type Rendering,
   relativeTime,
   type Text,
@@ -65,9 +66,9 @@ Examples:
 
   tickets
     .command('new')
-    .argument('<title>')
+    .argument('<title>', 'what it is about, in a few words')
     .argument('<text>', 'the description; - reads it from standard input')
-    .option('--category <word>')
+    .option('--category <word>', 'a category, in a word')
     .option('--task <id>', 'a video of yours it is about')
     .description('Open a ticket')
     .action((title: string, text: string, { category, task }: { category?: string; task?: string }, command: Command) =>
@@ -123,7 +124,7 @@ function formatTicket({ content, replies, ...ticket }: TicketWithReplies): Rende
     Video: ticket.task_id,
   });
   const entry = (who: Text, time: number, text: string): Text =>
-    joinTexts([joinTexts([who, dateTime(time)], ', '), text], '\n');
+    joinTexts([phrase`${who}, ${dateTime(time)}`, text], '\n');
   const entries = [
     entry(word('You'), ticket.created_time, content),
     ...replies.map((reply) => entry(word(reply.by_staff ? 'Support' : 'You'), reply.created_time, reply.content)),

@@ -197,7 +197,7 @@ async function uploadSource(
   if (model === undefined) throw new UsageError('A file needs a model: choose one with --model.');
   const content = await openAsBlob(path);
   const { id } = await reelgate.files.create({ content, filename: basename(path), purpose: 'user_data' });
-  output.info(`File ${id}`);
+  output.info(phrase`File ${id}`);
   return id;
 }
 
