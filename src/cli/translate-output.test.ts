@@ -164,6 +164,8 @@ const SERVICE_WORDS = [
     'chat-model',
     'Today',
     'No plan',
+    'allowance',
+    'wallet',
     'configuration',
     'database',
     'master key',

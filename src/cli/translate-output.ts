@@ -109,7 +109,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ],
   ['the keychain', '钥匙串'],
   ['the macOS keychain', 'macOS 钥匙串'],
-  ['the Windows credential manager', 'Windows 凭据管理器'],
+  ['the Windows credential manager', 'Windows 的 Credential Manager'],
   ['the desktop keyring', '桌面密钥环'],
   ['# (only you can read it)', '#（仅您可读）'],
   ['User name or e-mail', '用户名或邮箱'],
@@ -308,7 +308,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['# input tokens, # output tokens', '输入 # 个 token，输出 # 个 token'],
   ['A passphrase for the key has at least # characters.', '主密钥的口令至少 # 个字符。'],
   [
-    '# was made by release #, which has a newer schema. Restore it with that release.',
+    '# was created by release #, which has a newer schema. Restore it with that release.',
     '# 由版本 # 生成，数据库结构更新。请用该版本恢复。',
   ],
   [
@@ -316,7 +316,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'MASTER_KEY 不是此备份的主密钥。请改为该密钥，或取消设置以使用备份中的密钥。',
   ],
   [
-    'The backup was made without its key. Put that into #, or set MASTER_KEY.',
+    'The backup was created without its key. Put that into #, or set MASTER_KEY.',
     '此备份不含主密钥。请将其放入 #，或设置 MASTER_KEY。',
   ],
   ['The key in the backup is not the one its database was written with.', '备份中的主密钥与其数据库不符。'],
@@ -404,7 +404,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'BASE_URL 为 https，前面有反向代理，但 TRUST_PROXY 未指明。',
   ],
   [
-    'Set TRUST_PROXY to the IP address of the proxy: otherwise all callers count as one address, share its rate limits, and it stands in the audit log.',
+    'Set TRUST_PROXY to the IP address of the proxy: otherwise all callers count as one address, share its rate limits, and the audit log records only that one.',
     '请将 TRUST_PROXY 设为反向代理的 IP 地址：否则所有调用方视为同一地址，共用其速率限制，审计日志也只记录该地址。',
   ],
   ['# leads to a service that is ready.', '# 可访问已就绪的服务。'],

@@ -24,6 +24,8 @@ export interface Video {
   readonly model: string;
   /** Time of the request; Unix seconds. */
   readonly created_at: number;
+  /** Description of the video; in lists, and where the vendor returns it. */
+  readonly prompt?: string | null;
   /** Details of the file, once it exists. */
   readonly metadata?: {
     /** URL of the file; valid for a limited time. */

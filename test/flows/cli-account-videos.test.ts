@@ -159,6 +159,7 @@ describe('videos of an account', () => {
       assert.match(shown.stdout, /^Status\tcompleted\nModel\tkling-v1-6\nPrompt\ta kite\nCost\t[\d.]+ credits\n/m);
       assert.equal((await mine.run('video', 'list', '--after', id)).code, 2);
       assert.equal((await program.run('video', 'list', '--page', '2')).code, 2);
+      assert.match((await program.run('video', 'list')).stdout, /\ta kite\t/, 'a key shows prompts too');
     });
   });
 });

@@ -219,11 +219,12 @@ describe('the native APIs of Kling and Jimeng', () => {
         }
       });
 
-      it('includes the model of each task in lists', async () => {
+      it('includes the model and the prompt of each task in lists', async () => {
         const { data } = (await service.caller.request('GET', '/v1/videos?limit=100')).body as unknown as {
           data: Fields[];
         };
         assert.deepEqual(new Set(data.map(({ model }) => model)), new Set(['kling-v1-6']));
+        assert.ok(data.some(({ prompt: given }) => given === 'called back'));
       });
     });
 

@@ -118,7 +118,7 @@ describe('a SQLite backup', () => {
     const url = `sqlite:${target}`;
     const wrong = await admin(url, ['restore', file], { REELGATE_BACKUP_PASSPHRASE: 'another passphrase' });
     assert.match(wrong.stdout, /The passphrase is not the one/);
-    assert.match((await admin(url, ['restore', join(folder, 'without.backup')])).stdout, /was made without its key/);
+    assert.match((await admin(url, ['restore', join(folder, 'without.backup')])).stdout, /was created without its key/);
     assert.match((await admin(url, ['restore', join(folder, 'master.key')])).stdout, /is not a backup made by/);
     assert.deepEqual(readdirSync(dirname(target)), [], 'nothing was written by then');
     assert.equal((await admin(url, ['restore', file])).code, 0);

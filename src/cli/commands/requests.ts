@@ -102,16 +102,11 @@ export function addReceiptCommand(program: Command, run: RunCommand): void {
     );
 }
 
-const SOURCES = {
-  allowance: (amount: string) => phrase`allowance ${amount}`,
-  wallet: (amount: string) => phrase`wallet ${amount}`,
-} as const;
-
 const amount = (quota: number): string => quota.toLocaleString('en', { maximumFractionDigits: 6 });
 
 function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
   const credits = creditFormatOf(unit);
-  const sources = receipt.sources.map(({ kind, quota }) => SOURCES[kind](credits(quota)));
+  const sources = receipt.sources.map(({ kind, quota }) => joinTexts([word(kind), credits(quota)], ' '));
   const head = formatKeyValues({
     Reference: receipt.ref,
     Organization: receipt.organization,

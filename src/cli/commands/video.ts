@@ -208,9 +208,8 @@ interface ListOptions {
   readonly collection?: number;
 }
 
-/** A video of the account or of an API key; a key does not have access to cost and prompt. */
+/** A video of the account or of an API key; a key does not have access to the cost. */
 interface VideoSummary extends Video {
-  readonly prompt?: string;
   /** Cost in quota; 0 for a failed video. */
   readonly quota?: number;
   /** Reason of a failure, in terms common to all vendors. */
@@ -330,7 +329,7 @@ const formatDetails = (video: VideoSummary, cost?: Text): Rendering =>
     Status: styledStatus(video),
     Model: video.model,
     Member: video.submitted_by,
-    Prompt: video.prompt,
+    Prompt: video.prompt ?? undefined,
     Cost: cost,
     Started: video.created_at > 0 ? relativeTime(video.created_at) : undefined,
     Reason: video.cause && word(FAILURES_EN[video.cause].text),

@@ -283,7 +283,9 @@ async function askLong(ask: AskPassphrase): Promise<string> {
 function assertKnownSchema(file: string, { migrations: applied, version }: BackupFile): void {
   const known = new Set(migrations.map(({ id }) => id));
   if ([...applied].some((id) => !known.has(id)))
-    throw new Error(`${file} was made by release ${version}, which has a newer schema. Restore it with that release.`);
+    throw new Error(
+      `${file} was created by release ${version}, which has a newer schema. Restore it with that release.`,
+    );
 }
 
 /** The key to write; undefined if MASTER_KEY or the key file is already the backup's. */
@@ -306,7 +308,7 @@ async function findKeyToStore(
     if (!force) throw new Error(`${keyFile} is not the key of this backup. With --force it is moved aside.`);
   }
   if (backup.key === null)
-    throw new Error(`The backup was made without its key. Put that into ${keyFile}, or set MASTER_KEY.`);
+    throw new Error(`The backup was created without its key. Put that into ${keyFile}, or set MASTER_KEY.`);
   const key = openWithPassphrase(backup.key, await ask());
   if (!isRight(key)) throw new Error('The key in the backup is not the one its database was written with.');
   return key;

@@ -176,7 +176,7 @@ async function examineProxy(config: Config, outbound: OutboundClient): Promise<D
       state: 'warning',
       message: 'BASE_URL is https, so there is a proxy, and TRUST_PROXY does not name it.',
       advice:
-        'Set TRUST_PROXY to the IP address of the proxy: otherwise all callers count as one address, share its rate limits, and it stands in the audit log.',
+        'Set TRUST_PROXY to the IP address of the proxy: otherwise all callers count as one address, share its rate limits, and the audit log records only that one.',
     });
   return found;
 }

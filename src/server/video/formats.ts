@@ -112,11 +112,16 @@ function toVideoObject(task: ShownTask, { passthrough, presentation = {} }: Vend
   return task.queue === undefined ? object : { ...object, queue: { ...task.queue } };
 }
 
-/** A task in a list, where `model` is always the model's name: the contract leaves it empty in single objects only. */
-const toVideoListItem = (task: ShownTask, adapter: VendorAdapter): Json => ({
-  ...(toVideoObject(task, adapter) as Fields),
-  model: task.model,
-});
+/**
+ * A task in a list, which has what readers tell videos apart by: the prompt, and always the model, which the contract
+ * leaves empty in single objects only.
+ */
+const toVideoListItem = (task: ShownTask, adapter: VendorAdapter): Json =>
+  defined({
+    prompt: task.prompt || undefined,
+    ...(toVideoObject(task, adapter) as Fields),
+    model: task.model,
+  });
 
 /** Time of the last change; where the vendor reports its own completion time, that time, and only after success. */
 function completedAtOf(task: Task, { completedAt }: TaskPresentation): number | undefined {
