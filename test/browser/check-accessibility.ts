@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import {
   type BrowserFixture,
   type ContextOptions,
@@ -26,9 +27,32 @@ const HIGH_BARS = `[...document.querySelectorAll('body *')].flatMap((element) =>
 })`;
 
 /** Texts with half-width punctuation beside Chinese characters, which have full-width punctuation. */
-const HALF_WIDTH = `[...document.body.innerText.matchAll(
+const HALF_WIDTH = `[...new Set([...document.body.innerText.matchAll(
   /.{0,12}(?:[\\u4e00-\\u9fff](?:[:;,!?]| ?\\()|[;,!?)][\\u4e00-\\u9fff]).{0,12}/g,
-)].map(([text]) => text)`;
+)].map(([text]) => text))]`;
+
+/**
+ * Faults of the page that is open: the issues that axe reports in either colour scheme, high bars, and a number of
+ * headings other than one.
+ */
+export async function findPageFaults(
+  page: Page,
+  path: string,
+  { language, scheme }: Required<Pick<ContextOptions, 'language' | 'scheme'>>,
+): Promise<string[]> {
+  const faults: string[] = [];
+  if ((await page.locator('h1').count()) !== 1) faults.push('not one heading');
+  faults.push(...(await page.evaluate<string[]>(HIGH_BARS)).map((bar) => `bar of ${bar}`));
+  if (language === 'zh-cn')
+    faults.push(...(await page.evaluate<string[]>(HALF_WIDTH)).map((text) => `half-width: ${text}`));
+  faults.push(...(await findAccessibilityIssues(page)));
+  // The other scheme of the page that is open: loading it again would take longer.
+  const other = scheme === 'light' ? 'dark' : 'light';
+  await page.emulateMedia({ colorScheme: other });
+  faults.push(...(await findColourIssues(page)).map((fault) => `${other}: ${fault}`));
+  await page.emulateMedia({ colorScheme: scheme });
+  return faults.map((fault) => `${path}: ${fault}`);
+}
 
 /**
  * Checks every page of the console for one combination of language, scheme and window size. Each combination has its
@@ -47,19 +71,10 @@ export function checkPagesAccessibility({ language, scheme, width, height }: Req
 
     it('has no issue reported by axe in either scheme, no high bar, and fits its window', async () => {
       const page = await fixture.open({ language, scheme, width, height });
-      const other = scheme === 'light' ? 'dark' : 'light';
       const faults: string[] = [];
       const check = async (path: string): Promise<void> => {
-        if ((await page.locator('h1').count()) !== 1) faults.push(`${path}: not one heading`);
         if ((await page.locator('[data-failure]').count()) > 0) faults.push(`${path}: shows a failure`);
-        faults.push(...(await page.evaluate<string[]>(HIGH_BARS)).map((bar) => `${path}: bar of ${bar}`));
-        if (language === 'zh-cn')
-          faults.push(...(await page.evaluate<string[]>(HALF_WIDTH)).map((text) => `${path}: half-width: ${text}`));
-        faults.push(...(await findAccessibilityIssues(page)).map((fault) => `${path}: ${fault}`));
-        // The other scheme of the page that is open: loading it again would take longer.
-        await page.emulateMedia({ colorScheme: other });
-        faults.push(...(await findColourIssues(page)).map((fault) => `${path} (${other}): ${fault}`));
-        await page.emulateMedia({ colorScheme: scheme });
+        faults.push(...(await findPageFaults(page, path, { language, scheme })));
       };
       for (const path of ['/status', '/sign-in', '/register']) {
         await page.goto(path);

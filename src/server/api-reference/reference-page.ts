@@ -39,7 +39,7 @@ const EN = {
   search: 'Search endpoints (press /)',
   none: 'No endpoint matches.',
   version: (version: string) => `Version ${version}`,
-  files: 'For tools',
+  files: 'For tools: ',
   start: 'Start here',
   startText: (url: string) =>
     `All calls go to ${url}. Create an API key in the console, and send it as “Authorization: Bearer …”. OpenAI clients work with ${url}/v1 as their base URL.`,
@@ -58,7 +58,7 @@ const EN = {
   chatText:
     'The same key calls chat models in the formats of OpenAI, Anthropic and Gemini. GET /v1/models lists them; put one in place of YOUR_MODEL.',
   reference: 'Reference',
-  credential: 'Credential',
+  credential: (name: string) => `Credential: ${name}.`,
   parameters: 'Parameters',
   body: 'Body',
   response: 'Response',
@@ -93,7 +93,7 @@ const REFERENCE_TEXTS: Readonly<Record<Locale, ReferenceTexts>> = {
     search: '搜索接口（按 /）',
     none: '没有匹配的接口。',
     version: (version) => `版本 ${version}`,
-    files: '供工具使用',
+    files: '供工具使用：',
     start: '从这里开始',
     startText: (url) =>
       `所有请求发往 ${url}。请在控制台创建 API 密钥，并以“Authorization: Bearer …”发送。OpenAI 客户端的接口地址（Base URL）填 ${url}/v1。`,
@@ -112,7 +112,7 @@ const REFERENCE_TEXTS: Readonly<Record<Locale, ReferenceTexts>> = {
     chatText:
       '同一个密钥可按 OpenAI、Anthropic 和 Gemini 的格式调用对话模型。GET /v1/models 列出可用模型，请用其中之一替换 YOUR_MODEL。',
     reference: '接口参考',
-    credential: '凭证',
+    credential: (name) => `凭证：${name}。`,
     parameters: '参数',
     body: '请求体',
     response: '响应',
@@ -221,7 +221,7 @@ export function toReferencePage(endpoints: readonly Endpoint[], subject: Referen
 ${toGuide(subject, texts)}
 <p id="none" hidden role="status">${texts.none}</p>
 ${groups.map(({ tag, name, members }) => html`<section class="group" id="${tag}"><h2>${name}</h2>${members.map((each) => toSection(each, texts, subject))}</section>`)}
-<p class="note">${texts.version(version)}${DOT}${texts.files}: <a href="/openapi.json">OpenAPI 3.1</a>${DOT}<a href="/docs.md">Markdown</a>${DOT}<a href="/llms.txt">llms.txt</a></p></div>`,
+<p class="note">${texts.version(version)}${DOT}${texts.files}<a href="/openapi.json">OpenAPI 3.1</a>${DOT}<a href="/docs.md">Markdown</a>${DOT}<a href="/llms.txt">llms.txt</a></p></div>`,
   });
 }
 
@@ -268,7 +268,7 @@ function toSection(endpoint: Endpoint, texts: ReferenceTexts, subject: Reference
   const id = `${method}${path}`.replace(/[^A-Za-z0-9]+/g, '-').toLowerCase();
   const request = body === undefined ? undefined : JSON.stringify(schemaExample(body, true), null, 2);
   const shown = documentedResponse === undefined ? undefined : toJson(schemaExample(documentedResponse, false));
-  return html`<details class="endpoint" id="${id}" data-words="${`${method} ${path} ${summary} ${words}`.toLowerCase()}"><summary><b>${method}</b><code>${path}</code><span>${withCode(words)}</span></summary><div><p class="note">${texts.credential}: ${texts.credentials[policy]}.</p>
+  return html`<details class="endpoint" id="${id}" data-words="${`${method} ${path} ${summary} ${words}`.toLowerCase()}"><summary><b>${method}</b><code>${path}</code><span>${withCode(words)}</span></summary><div><p class="note">${texts.credential(texts.credentials[policy])}</p>
 ${toFields(texts.parameters, [params, query], texts, subject.locale)}${toFields(texts.body, [body], texts, subject.locale)}
 <h3>${texts.example}</h3><pre tabindex="0">${toCurl(endpoint, request, subject)}</pre>
 ${shown === undefined ? undefined : html`<h3>${texts.response}</h3><pre tabindex="0">${shown}</pre>`}
