@@ -241,18 +241,24 @@ describe('the main journeys by keyboard and screen reader, in Chromium', {
 
   it('at 200 % zoom, pages fit the window and no bar covers the focused element', async () => {
     const { app } = STRINGS.en;
+    // Without rows the lists would have little to walk through.
+    await person.ok('POST', '/api/tokens', { name: 'zoomed' });
+    for (const prompt of ['Zoomed', 'Twice'])
+      await person.ok('POST', '/api/videos', { ...VIDEO, prompt: `${prompt} boat` });
     // Zoom halves the window in CSS pixels.
     const page = await signInByKeyboard('walker', PASSWORD, { width: 640, height: 430 });
     const faults: string[] = [];
     const walk = async (path: string): Promise<void> => {
       const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       if (wide > 0) faults.push(`${path} scrolls ${wide} px sideways`);
-      for (let tabs = 0; tabs < 60; tabs += 1) {
+      let tabs = 0;
+      for (; tabs < 60; tabs += 1) {
         await page.keyboard.press('Tab');
         const fault = await page.evaluate<string>(COVERED_FOCUS);
         if (fault === 'end') break;
         if (fault !== '') faults.push(`${path}: ${fault}`);
       }
+      assert.ok(tabs >= 5, `${path}: the focus left after ${tabs} tabs`);
     };
     await walk('/studio');
     for (const [name, path] of [

@@ -105,6 +105,19 @@ describe('pages that need no sign-in, in Chromium', { skip: chromiumPath === und
       await page.context().close();
     });
 
+  it('the check finds a high bar and a link without a name', async () => {
+    const page = await fixture.open();
+    await visit(page, '/sign-in');
+    await page.evaluate(`const bar = document.createElement('div');
+      bar.style.cssText = 'position: fixed; inset: 0 0 auto; height: 91px';
+      bar.innerHTML = '<a href="/"></a>';
+      document.querySelector('main').append(bar);`);
+    const faults = await findPageFaults(page, '/sign-in', { language: 'en', scheme: 'light' });
+    assert.match(faults.join('\n'), /^\/sign-in: bar of 91 px/m);
+    assert.match(faults.join('\n'), /^\/sign-in: link-name/m);
+    await page.context().close();
+  });
+
   it('violate no content security policy, send no request to other origins and throw no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
