@@ -55,6 +55,19 @@ const ENGLISH: readonly (readonly [not: RegExp, but: string])[] = [
   [/^With this link\b/, 'use this link to'],
 ];
 
+/** Forms of texts in the console, which messages for programs may have. */
+const CONSOLE: readonly (readonly [not: RegExp, but: string])[] = [
+  [
+    /(?<!this )\bempty(:| is\b| keeps\b)|(?<!leave )(?<!is )(?<!be )\bempty for\b/i,
+    'leave empty for …, leave empty to …',
+  ],
+  [/"/, '“…” around names'],
+  [/’/, "the straight apostrophe, as in messages: '"],
+  [/\b(your|move|of) things\b|\bthings (of|transferred)\b/i, 'name them: content, keys, files'],
+  [/\bKind of\b/, 'type'],
+  [/\bSwitch (on|off) \{\{/, 'enable, disable'],
+];
+
 /** Phrases of prose for developers and operators, which no native engineer writes (comments, test titles, documents). */
 const PROSE: readonly (readonly [not: RegExp, but: string])[] = [
   [/\bunder way\b/i, 'in flight, in progress'],
@@ -95,6 +108,11 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
   [/令牌数|令牌用量/, 'token：计量单位不译'],
   [/工作台/, '工作室'],
   [/负面提示词/, '反向提示词'],
+  [/消费限额/, '消费上限'],
+  [/价格系数/, '价格倍率'],
+  [/签发方/, '颁发者'],
+  [/(?<!可)留空：/, '留空则…，留空表示…'],
+  [/[\u4e00-\u9fff]……/, '…'],
   [/(已选|其中) ?\{\{count\}\} 条|下一条[。，]/, '视频的量词为“个”'],
   [/[\u4e00-\u9fff](?:[:;,!?]| ?\()|[;,!?)][\u4e00-\u9fff“]|\([\u4e00-\u9fff]/, '全角标点：；，！？（）'],
 ];
@@ -200,6 +218,7 @@ test('English texts of the console, errors and failures use the agreed terms', a
   ];
   assert.ok(entries.length > 1_000);
   assert.deepEqual(findings(entries, [...ENGLISH, ...excludedByGlossary(GLOSSARY_COLUMNS.en)]), []);
+  assert.deepEqual(findings(await consoleTexts('en'), CONSOLE), []);
 });
 
 test('Chinese texts use the agreed terms', async () => {

@@ -392,7 +392,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['SMTP_URL is not set, so no e-mail is sent.', '未设置 SMTP_URL，不会发送邮件。'],
   [
     'Set SMTP_URL and SMTP_FROM, so that people can confirm their e-mail and reset their password.',
-    '请设置 SMTP_URL 与 SMTP_FROM，以便用户验证邮箱、重置密码。',
+    '请设置 SMTP_URL 与 SMTP_FROM，以便用户确认邮箱、重置密码。',
   ],
   ['The mail server accepts the connection and the sign-in.', '邮件服务器可连接且登录成功。'],
   [

@@ -78,8 +78,9 @@ export default {
     PASSWORD_SIGN_IN: 'Off: only root can sign in with a password, and registration is closed.',
     OIDC_PROVIDERS: 'Google, Microsoft, GitHub or any OpenID Connect service, each with a button on the sign-in pages.',
     PROMPT_MODEL:
-      'A chat model. The studio offers “Improve prompt” with it, charged like any call. Empty: not offered.',
-    DEFAULT_VIDEO_MODEL: 'For requests to /v1/videos without a model, and first in the studio. Empty: the cheapest.',
+      'A chat model. The studio offers “Improve prompt” with it, charged like any call. Leave empty to hide it.',
+    DEFAULT_VIDEO_MODEL:
+      'For requests to /v1/videos without a model, and first in the studio. Leave empty for the cheapest.',
     DEVICE_CODES_PER_ADDRESS:
       'Raise it to the number of people who sign in at once behind one address, such as an office.',
     CLAUDE_CODE_SIGN_IN: 'People type /login in Claude Code and confirm the code here. See Claude Code in this menu.',
@@ -128,12 +129,13 @@ export default {
     autoCreate: 'Create accounts',
     autoCreateHint: 'For everyone who can sign in there. Otherwise people link it to an account they have.',
     domains: 'E-mail domains',
-    domainsHint: 'Only verified addresses of these domains may sign in. Empty: all.',
+    domainsHint: 'Only verified addresses of these domains may sign in. Leave empty for all.',
     idHint: 'a–z, 0–9 and -',
     plan: 'Plan',
-    planHint: 'Code of the plan of the accounts it creates. Empty: that of all new accounts.',
+    planHint: 'Code of the plan of the accounts it creates. Leave empty for that of all new accounts.',
     adminClaim: 'Claim of administrators',
-    adminClaimHint: 'Such as groups. At each sign-in its values decide who is an administrator. Empty: roles stay.',
+    adminClaimHint:
+      'Such as groups. At each sign-in its values decide who is an administrator. Leave empty to keep roles.',
     adminValues: 'Values that make an administrator',
     test: 'Test',
     passed: 'OK',

@@ -48,7 +48,7 @@ export default {
     webhook: { name: 'Webhooks', text: 'A webhook was disabled because its deliveries kept failing.' },
     beta: { name: 'Beta access', text: 'Decisions on your applications.' },
     'channel.resting': { name: 'Channels', text: 'A vendor rejects a channel, which needs attention.' },
-    'billing.difference': { name: 'Reconciliation', text: 'Vendor billing doesn’t match.' },
+    'billing.difference': { name: 'Reconciliation', text: "Vendor billing doesn't match." },
     'storage.full': {
       name: 'Storage',
       text: 'The space for stored videos is full, or their files cannot be read or deleted.',

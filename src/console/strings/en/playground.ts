@@ -1,6 +1,6 @@
 export default {
   lead: 'Try chat and image models. Calls are charged like any other.',
-  mode: 'Kind of model',
+  mode: 'Model type',
   model: 'Model',
   chooseModel: 'Select a model',
   noModel: 'No such model is available to you',

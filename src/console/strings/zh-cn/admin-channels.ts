@@ -130,7 +130,7 @@ export default {
     orderValue: '优先级 {{priority}}，权重 {{weight}}',
     unfinished: '生成中',
     enabled: '启用',
-    enabledHint: '关闭后不再接收新任务，已开始的仍会取回。',
+    enabledHint: '关闭后不再接收新任务，进行中的视频会继续完成。',
     enabledOf: '启用 {{name}}',
     onOrOff: '是否启用',
     testMany: '测试',

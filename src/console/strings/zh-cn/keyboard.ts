@@ -4,8 +4,8 @@ import type { Translated } from '../namespaces.ts';
 export default {
   palette: {
     title: '快速前往',
-    placeholder: '搜索页面、视频、模型、密钥……',
-    placeholderAdmin: '搜索页面、用户、视频、模型、密钥……',
+    placeholder: '搜索页面、视频、模型、密钥…',
+    placeholderAdmin: '搜索页面、用户、视频、模型、密钥…',
     none: '没有与“{{search}}”匹配的内容。',
     hint: '↑ ↓ 选择，Enter 打开，Esc 关闭',
     groups: {
