@@ -3,6 +3,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { HELP_ZH_CN } from '../src/cli/translate-help.ts';
 import { OUTPUT_ZH_CN } from '../src/cli/translate-output.ts';
+import { DESCRIPTIONS_ZH_CN } from '../src/contract/messages/descriptions-zh-cn.ts';
 import { EN } from '../src/contract/messages/en.ts';
 import { FAILURES_EN } from '../src/contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../src/contract/messages/failures-zh-cn.ts';
@@ -109,6 +110,7 @@ const CHINESE: readonly (readonly [not: RegExp, but: string])[] = [
   [/工作台/, '工作室'],
   [/负面提示词/, '反向提示词'],
   [/消费限额/, '消费上限'],
+  [/验证(该)?邮箱|邮箱验证(?!码)/, '确认邮箱'],
   [/价格系数/, '价格倍率'],
   [/签发方/, '颁发者'],
   [/(?<!可)留空：/, '留空则…，留空表示…'],
@@ -192,6 +194,18 @@ const SERVER_TEXTS: readonly Entry[] = list('src/server').flatMap((path) => {
   }));
 });
 
+/** Summaries and descriptions of the reference, without the names of the wire. */
+const REFERENCE_TEXTS: readonly Entry[] = list('src/contract').flatMap((place) =>
+  [
+    ...readFileSync(new URL(place, root), 'utf8').matchAll(
+      /\b(?:description|summary):\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")/g,
+    ),
+  ].map(([, single, double]) => ({
+    place,
+    text: (single ?? double ?? '').replace(/`[^`]*`|\b[a-z]+(?:[._][a-z]+)+\b/g, '…'),
+  })),
+);
+
 /** Lines of the Chinese documents without the targets of their links. */
 const CHINESE_DOCUMENTS: readonly Entry[] = globSync(['*.zh-CN.md', 'docs/*.zh-CN.md'], { cwd: root }).flatMap(
   (place) =>
@@ -221,6 +235,13 @@ test('English texts of the console, errors and failures use the agreed terms', a
   assert.deepEqual(findings(await consoleTexts('en'), CONSOLE), []);
 });
 
+test('summaries and descriptions of the reference use the agreed terms', () => {
+  assert.ok(REFERENCE_TEXTS.length > 700);
+  // Amounts on the wire are in quota.
+  const table = [...ENGLISH, ...excludedByGlossary(GLOSSARY_COLUMNS.en)].filter(([not]) => !not.test('quota'));
+  assert.deepEqual(findings(REFERENCE_TEXTS, table), []);
+});
+
 test('Chinese texts use the agreed terms', async () => {
   const entries = [
     ...(await consoleTexts('zh-cn')),
@@ -228,6 +249,7 @@ test('Chinese texts use the agreed terms', async () => {
     ...entriesOf('messages/nouns', NOUNS),
     ...entriesOf('messages/failures-zh-cn', FAILURES_ZH_CN),
     ...entriesOf('messages/summaries-zh-cn', SUMMARIES_ZH_CN),
+    ...entriesOf('messages/descriptions-zh-cn', DESCRIPTIONS_ZH_CN),
     ...entriesOf('cli/translate-help', HELP_ZH_CN),
     ...OUTPUT_ZH_CN.map(([place, text]) => ({ place, text })),
     ...SERVER_TEXTS,

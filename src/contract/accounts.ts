@@ -105,7 +105,7 @@ export const getSelf = endpoint({
       email: Type.String({ description: 'empty: none' }),
       role: RoleName,
       status: Type.Integer({ description: '1 enabled, 2 disabled' }),
-      quota: Type.Integer({ description: 'the wallet now, reservations already taken' }),
+      quota: Type.Integer({ description: 'the balance, reservations already deducted' }),
       used_quota: Type.Integer({ description: 'settled' }),
       request_count: Type.Integer(),
       current_package_code: Type.String(),
@@ -277,7 +277,7 @@ export const getEmail = endpoint({
   response: Ok(
     Type.Object({
       email: Type.String({ description: 'empty: none' }),
-      confirmed: Type.Boolean({ description: 'whether it can be used to log in' }),
+      confirmed: Type.Boolean({ description: 'whether it can be used to sign in' }),
       can_confirm: Type.Boolean({
         description: 'whether the service sends e-mail; where not, an address counts at once',
       }),
@@ -352,7 +352,7 @@ export const LoginAttempt = Type.Object({
   user_id: Type.Integer(),
   outcome: Type.Enum([...LOGIN_OUTCOMES]),
   two_step: Type.Boolean({ description: 'the second step was asked for' }),
-  known_source: Type.Boolean({ description: 'from a device or network the account has logged in from before' }),
+  known_source: Type.Boolean({ description: 'from a device or network the account has signed in from before' }),
   address: Type.String(),
   user_agent: Type.String(),
   created_time: Time,

@@ -104,7 +104,7 @@ export const adminUpdateUser = endpoint({
       password: Type.Optional(Password),
       role: Type.Optional(RoleName),
       status: Type.Optional(Status),
-      quota: Type.Optional(Type.Integer({ minimum: 0, maximum: 1e15, description: 'the wallet afterwards' })),
+      quota: Type.Optional(Type.Integer({ minimum: 0, maximum: 1e15, description: 'the balance afterwards' })),
       quota_delta: Type.Optional(Type.Integer({ minimum: -1e15, maximum: 1e15 })),
       note: Type.Optional(Note),
       display_name: Type.Optional(DisplayName),

@@ -55,7 +55,7 @@ export const AdminTask = Type.Object({
     Type.Object({
       time: Time,
       kind: Type.String(),
-      amount: Type.Integer({ description: 'Of the wallet.' }),
+      amount: Type.Integer({ description: 'The balance.' }),
       plan_amount: Type.Integer({ description: "Of the plan's allowance." }),
       charged: Type.Integer(),
     }),

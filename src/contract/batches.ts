@@ -299,7 +299,7 @@ export const Sheet = Type.Object({
   valid: Type.Integer(),
   invalid: Type.Integer(),
   quota: Type.Integer({ description: 'Of all valid rows together.' }),
-  balance: Type.Integer({ description: 'Of the wallet.' }),
+  balance: Type.Integer({ description: 'The balance.' }),
   batch: Nullable(Batch),
 });
 export type Sheet = Static<typeof Sheet>;

@@ -217,7 +217,7 @@ export const ChannelPreset = Type.Object({
   title_zh: Type.String(),
   dialect: Type.Enum([...CHAT_VENDORS], { description: '`vendor` of a channel.' }),
   base_url: Type.String({ description: 'What is in braces is replaced by your own names.' }),
-  key_page: Type.String({ description: 'Where the provider hands out keys; empty: it needs none.' }),
+  key_page: Type.String({ description: 'Where the vendor issues keys; empty: it needs none.' }),
   model_list: Type.String({ description: 'The URL a test reads the models from.' }),
   options: Type.Record(Type.String(), Type.Unknown(), { description: '`options` of a channel.' }),
   deviations: Type.Array(Localized, { description: 'What differs from the protocol, or needs to be known.' }),

@@ -141,10 +141,10 @@ const own = { tag: 'accounts', policy: 'owner', envelope: 'api' } as const;
 /** An identity linked to the account. */
 export const Identity = Type.Object({
   id: Type.Integer(),
-  provider: Type.String({ description: 'id of the provider in OIDC_PROVIDERS' }),
-  issuer: Type.String({ description: 'issuer of the provider' }),
+  provider: Type.String({ description: 'id of the identity provider in OIDC_PROVIDERS' }),
+  issuer: Type.String({ description: 'issuer of the identity provider' }),
   sub: Type.String({ description: 'id of the person at the issuer' }),
-  email: Type.String({ description: 'as the provider last told it; empty: none' }),
+  email: Type.String({ description: 'as the identity provider last reported it; empty: none' }),
   last_used_time: TimeOrNull,
 });
 /** An identity linked to the account. */

@@ -13,7 +13,7 @@ export const LEDGER_KINDS = ['reserve', 'settle', 'refund', 'grant', 'expire', '
 
 const ledgerAmounts = {
   kind: Type.String(),
-  amount: Type.Integer({ description: 'Signed change of the wallet.' }),
+  amount: Type.Integer({ description: 'Signed change of the balance.' }),
   plan_amount: Type.Integer({ description: 'Signed change of the allowance of the plan.' }),
   created_time: Type.Integer(),
 };
@@ -66,7 +66,7 @@ const usageQuery = {
 export const checkLedger = endpoint({
   method: 'GET',
   path: '/api/admin/ledger/check',
-  summary: 'Audit the ledger: the entries since the last audit and every wallet; each entry is read again once a day',
+  summary: 'Audit the ledger: the entries since the last audit and every balance; each entry is read again once a day',
   tag: 'money',
   policy: 'root',
   envelope: 'api',

@@ -231,10 +231,10 @@ export const TOOLS = {
   balance: {
     title: 'Balance',
     description:
-      'The quota that is left: of the wallet, of the allowance of the plan, and of the limit of this access.',
+      'The quota that is left: of the balance, of the allowance of the plan, and of the limit of this access.',
     input: Type.Object({}, closed),
     output: Type.Object({
-      balance: Type.Integer({ description: 'Quota in the wallet.' }),
+      balance: Type.Integer({ description: 'The balance, in quota.' }),
       balance_text: Type.String({ description: 'The same in the currency or the credits of the site.' }),
       windows: Type.Array(
         Type.Object({

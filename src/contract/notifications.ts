@@ -184,8 +184,11 @@ const TimeOfDay = Type.String({
 const OrNull = <S extends TSchema>(schema: S, description: string) =>
   Type.Union([schema, Type.Null()], { description });
 const MailFields = {
-  digest_at: OrNull(TimeOfDay, 'one mail a day, then; null: each notification soon after it was written'),
-  quiet_hours: OrNull(Type.Object({ from: TimeOfDay, to: TimeOfDay }), 'no mail then but of security; null: none'),
+  digest_at: OrNull(TimeOfDay, 'one e-mail a day, then; null: each notification soon after it was written'),
+  quiet_hours: OrNull(
+    Type.Object({ from: TimeOfDay, to: TimeOfDay }),
+    'no e-mail then except about security; null: none',
+  ),
   language: Type.Enum([...LOCALES]),
 };
 const MailSettings = Type.Object({

@@ -25,7 +25,7 @@ const CLOSED = { additionalProperties: false } as const;
 const TaskLimit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 
 const Organization = Type.Object({
-  id: Type.Integer({ description: 'The account that owns its wallet, keys and videos.' }),
+  id: Type.Integer({ description: 'The account that owns its balance, keys and videos.' }),
   slug: Type.String(),
   name: Type.String(),
   role: Type.Enum([...ORGANIZATION_ROLES], { description: 'Of the caller.' }),
@@ -152,14 +152,14 @@ export const createTransfer = endpoint({
   ...shared,
   method: 'POST',
   path: '/api/organizations/:slug/transfers',
-  summary: 'Transfer things and balance of your own account to an organization (admins)',
+  summary: 'Transfer content and balance of your own account to an organization (admins)',
   policy: 'owner',
   organization: 'admin',
   params,
   body: Type.Object(
     {
       include: Type.Array(Type.Enum([...TRANSFERRED_THINGS]), { maxItems: 10 }),
-      quota: Type.Optional({ ...Quota, description: 'Part of the wallet’s balance; default 0.' }),
+      quota: Type.Optional({ ...Quota, description: 'Part of the balance; default 0.' }),
     },
     CLOSED,
   ),
@@ -275,7 +275,7 @@ const AdminOrganization = Type.Object({
     ...TimeOrNull,
     description: 'When the closed organization is deleted; Unix seconds, null: it is open.',
   },
-  quota: Type.Integer({ description: 'Balance of the wallet.' }),
+  quota: Type.Integer({ description: 'The balance.' }),
   used_quota: Type.Integer(),
   plan: Type.String({ description: 'Code of its plan; `none`: it has none.' }),
   plan_expires_at: Type.Integer({ description: 'End of its plan in Unix seconds; 0: no end, or no plan.' }),

@@ -21,7 +21,7 @@ export const Quote = Type.Object({
     description:
       'Until the end of the day of the account, with allowances that begin anew before; null: without a limit.',
   }),
-  balance: Type.Integer({ description: 'Of the wallet.' }),
+  balance: Type.Integer({ description: 'The balance.' }),
   windows: Type.Array(
     Type.Object({
       kind: Type.Enum(['day', 'interval', 'week', 'month']),
@@ -34,7 +34,7 @@ export const Quote = Type.Object({
     }),
     {
       description:
-        'Of the allowance; empty without one. An amount must fit into all of them, or the wallet pays the rest.',
+        'Of the allowance; empty without one. An amount must fit into all of them, or the balance pays the rest.',
     },
   ),
   key_left: Type.Union([Type.Integer(), Type.Null()], {

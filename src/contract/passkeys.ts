@@ -60,7 +60,7 @@ export const Passkey = Type.Object({
   name: Type.String(),
   credential_id: Type.String({ description: 'base64url' }),
   user_handle: Type.String({ description: 'base64url; with `credential_id`, for the Signal API of browsers' }),
-  rp_id: Type.String({ description: 'the host for which it was made' }),
+  rp_id: Type.String({ description: 'the host it was created for' }),
   usable: Type.Boolean({ description: 'false: the service has another host now' }),
   algorithm: Type.Integer({ description: 'COSE: -7 ES256, -8 EdDSA, -257 RS256, -48 ML-DSA-44' }),
   synced: Type.Boolean({ description: 'whether a password manager has copied it to other devices' }),

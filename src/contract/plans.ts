@@ -47,7 +47,7 @@ const AdminPackageCard = Type.Object({
     description: 'Videos of an account that may wait for a slot; null: 10,000.',
   }),
   spend_limit: Type.Union([SpendLimit, Type.Null()], {
-    description: 'Spend limit of accounts without their own, wallet included; null: none.',
+    description: 'Spend limit of accounts without their own, balance included; null: none.',
   }),
 });
 
@@ -175,11 +175,11 @@ export const getOwnPackage = endpoint({
       name: Type.String(),
       description: Type.String(),
       level: Type.Integer(),
-      started_at: Type.Integer({ description: 'Unix seconds; 0 without a package.' }),
+      started_at: Type.Integer({ description: 'Unix seconds; 0 without a plan.' }),
       expires_at: Type.Integer({ description: 'Unix seconds; 0: no end.' }),
       models: Type.Array(Type.String(), { description: 'Empty: all.' }),
       price_factor: Type.Number({ description: 'Factor on prices.' }),
-      allowance_left: Type.Integer({ description: 'Available to the next call before the wallet pays.' }),
+      allowance_left: Type.Integer({ description: 'Available to the next call before the balance pays.' }),
       windows: Type.Array(Window, { description: 'A charge must fit into all of them; empty: no allowance.' }),
       wallet: Type.Integer(),
       time_zone: Type.String(),
@@ -197,13 +197,13 @@ export const getOwnPackage = endpoint({
 });
 
 const Outcome = Type.Enum(['active', 'extended', 'waiting', 'credited', 'ended'], {
-  description: 'Outcome: active now, added to the active plan, queued, or credited to the wallet.',
+  description: 'Outcome: active now, added to the active plan, queued, or credited to the balance.',
 });
 const GrantResult = Type.Object({
   outcome: Outcome,
   package_code: Type.String({ description: 'Empty: the code was for quota.' }),
-  quota: Type.Integer({ description: 'Credited to the wallet.' }),
-  package_expires_at: Type.Integer({ description: 'End of the running package in Unix seconds; 0: none.' }),
+  quota: Type.Integer({ description: 'Credited to the balance.' }),
+  package_expires_at: Type.Integer({ description: 'End of the running plan in Unix seconds; 0: none.' }),
 });
 
 export const redeemCode = endpoint({

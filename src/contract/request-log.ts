@@ -184,7 +184,7 @@ export const Receipt = Type.Object({
   ref: Type.String({ description: 'Task id or request id.' }),
   kind: Type.Enum([...REQUEST_KINDS]),
   model: Type.String(),
-  served_model: Type.String({ description: 'The name that was sent to the provider; empty where none was reached.' }),
+  served_model: Type.String({ description: 'The name that was sent to the vendor; empty where none was reached.' }),
   created_at: Type.Integer({ description: 'Unix seconds.' }),
   ended_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix seconds; null while it is open.' }),
   submitted_by: Type.String({ description: 'The member who called for an organization; empty: the account itself.' }),
@@ -214,7 +214,7 @@ export const Receipt = Type.Object({
     Type.Object({
       id: Type.Integer(),
       kind: Type.String(),
-      quota: Type.Integer({ description: 'What it changed in wallet and allowance, with its sign.' }),
+      quota: Type.Integer({ description: 'What it changed in balance and allowance, with its sign.' }),
       time: Type.Integer(),
     }),
   ),

@@ -26,7 +26,7 @@ const TaskId = Type.String({ maxLength: 200, description: 'A video of the accoun
 const SeenReplies = Type.Integer({
   minimum: 0,
   maximum: MAX_REPLIES,
-  description: '`reply_count` as last read: refused when somebody has replied since.',
+  description: '`reply_count` as last read: refused when someone has replied since.',
 });
 
 const row = {

@@ -196,13 +196,13 @@ const ListedVideo = Type.Object({
   ...VideoRow.properties,
   play_url: Type.String({ description: 'A short-lived URL for playing in a browser; empty before completion.' }),
   source: Type.Union([Relative, Type.Null()], {
-    description: 'The video it was made from, and by which operation; null: none, or it was deleted.',
+    description: 'The video it was derived from, and by which operation; null: none, or it was deleted.',
   }),
 });
 export const Provenance = Type.Object({
   c2pa: Type.Enum(['absent', 'present', 'valid', 'invalid'], {
     description:
-      'C2PA manifest of the file. valid: its signature and hashes match the file, whoever signed it; invalid: they do not; present: of a kind that is not checked here.',
+      'C2PA manifest of the file. valid: its signature and hashes match the file, regardless of the signer; invalid: they do not; present: of a kind that is not checked here.',
   }),
   signer: Type.String({
     description: 'Organization or name in the certificate of a valid manifest, which anyone may have made.',

@@ -3,7 +3,7 @@ export const DESCRIPTIONS_ZH_CN: Readonly<Record<string, string>> = {
   'A list of {type, role?, url | file_id | data, at?, name?}. type: image, video or audio. role: first_frame, last_frame, keyframe, reference, source, voice, mask. In a form: inputs[0].type, inputs[0].role, inputs[0].file and so on. GET /v1/videos/models says what each model takes.':
     '{type, role?, url | file_id | data, at?, name?} 的列表。type：image、video 或 audio。role：first_frame、last_frame、keyframe、reference、source、voice、mask。表单中写作 inputs[0].type、inputs[0].role、inputs[0].file 等。各模型接受的输入见 GET /v1/videos/models。',
   'generate (default), edit or extend a video, the input with role source.':
-    'generate（默认）、edit 或 extend：编辑或延长 role 为 source 的视频。',
+    'generate（默认）、edit 或 extend：编辑或续拍 role 为 source 的视频。',
   "Gets the event of the end (docs/webhooks.md), signed with the account's secret.":
     '接收结束事件（docs/webhooks.md），以账号的签名密钥签名。',
   'Behaviour when the key, the account or all channels are full. true, the default: the video waits for a slot; false: 429 or 503.':
@@ -42,7 +42,7 @@ export const DESCRIPTIONS_ZH_CN: Readonly<Record<string, string>> = {
   'Any word; empty: none.': '任意文字；为空：无。',
   'A video of the account it is about; empty: none.': '相关账号的一个视频；为空：无。',
   'Default -created: the newest first.': '默认 -created：最新的在前。',
-  '`reply_count` as last read: refused when somebody has replied since.':
+  '`reply_count` as last read: refused when someone has replied since.':
     '上次读到的 `reply_count`：若期间有人回复则拒绝。',
   'Open, and not yet answered.': '未关闭且尚未答复。',
   'user name or e-mail': '用户名或邮箱',
@@ -65,14 +65,14 @@ export const DESCRIPTIONS_ZH_CN: Readonly<Record<string, string>> = {
   'the part of the link after #': '链接中 # 之后的部分',
   'part of the user name, display name or e-mail': '用户名、显示名称或邮箱的一部分',
   'only these, such as 3,12': '仅这些，如 3,12',
-  'the wallet afterwards': '变更后的余额',
+  'the balance afterwards': '变更后的余额',
   'changes of it, and those its members made for it': '其变更，以及其成员为其所做的变更',
   'exact, such as user.update': '完整名称，如 user.update',
   'exact, such as user:12': '完整写法，如 user:12',
   'how the owner tells it from others': '供所有者区分之用',
   'Up to 50.': '最多 50 个。',
   '3 to 40 of a-z 0-9 -, not - at the ends': '3 至 40 个字符：a-z 0-9 -，首尾不能为 -',
-  'Part of the wallet’s balance; default 0.': '从余额中划入的部分；默认 0。',
+  'Part of the balance; default 0.': '从余额中划入的部分；默认 0。',
   'Unix seconds': 'Unix 时间（秒）',
   '`next` of the page before': '上一页的 `next`',
   'Default 20, at most 100.': '默认 20，最多 100。',
@@ -126,9 +126,9 @@ export const DESCRIPTIONS_ZH_CN: Readonly<Record<string, string>> = {
     '`user`：仅四种面向用户的类型；默认：您可见的全部。',
   'device.new, security, system, task.failed, task.finished, video.expiring, batch.ended, package.expiring, quota.low, budget, ticket, beta, webhook, channel.resting, billing.difference, storage.full':
     'device.new、security、system、task.failed、task.finished、video.expiring、batch.ended、package.expiring、quota.low、budget、ticket、beta、webhook、channel.resting、billing.difference、storage.full',
-  'one mail a day, then; null: each notification soon after it was written':
+  'one e-mail a day, then; null: each notification soon after it was written':
     '每天在此时间合为一封邮件；null：每条通知产生后即发送',
-  'no mail then but of security; null: none': '此时段不发邮件（安全通知除外）；null：无',
+  'no e-mail then except about security; null: none': '此时段不发邮件（安全通知除外）；null：无',
   'For clients that cannot send the header Last-Event-ID.': '供无法发送 Last-Event-ID 请求头的客户端使用。',
   'One row for each call: the sum of its entries. Not with `kind`.':
     '每次调用一行：其各条明细之和。不能与 `kind` 同用。',

@@ -5,13 +5,13 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Link a messaging app by the code its bot shows': '用机器人给出的验证码绑定即时通讯账号',
   'Link the phone number the code was sent to': '绑定已发送验证码的手机号',
   'Confirm an e-mail address by the link sent to it; once, within 24 hours':
-    '通过邮件中的链接验证邮箱；24 小时内有效，仅可使用一次',
+    '通过邮件中的链接确认邮箱；24 小时内有效，仅可使用一次',
   'Create the management access token, which replaces the old one; a new password, role, status or second step ends it':
     '创建管理访问令牌并替换旧令牌；密码、角色、状态或两步验证变更后失效',
   'Turn two-step verification off': '关闭两步验证',
   'Turn two-step verification on; the backup codes are shown once': '开启两步验证；备用码仅显示一次',
   "End one of the account's own sessions": '结束自己的一个会话',
-  'The e-mail address of the account, and whether it is confirmed': '账号的邮箱及其验证状态',
+  'The e-mail address of the account, and whether it is confirmed': '账号的邮箱及其确认状态',
   'The account of the credential': '凭证所属的账号',
   'Settings of the account': '账号设置',
   'Where the account is signed in': '账号的登录位置',
@@ -24,8 +24,8 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Change settings; only the named keys change': '修改设置；只更改所列的键',
   'Create an account': '注册账号',
   'Send a link for a new password if an account has confirmed this e-mail address; the response is the same if none has':
-    '向已验证该邮箱的账号发送重设密码链接；无论是否存在，响应相同',
-  'Send the link that confirms the e-mail address again': '重新发送邮箱验证链接',
+    '向已确认该邮箱的账号发送重设密码链接；无论是否存在，响应相同',
+  'Send the link that confirms the e-mail address again': '重新发送邮箱确认链接',
   'Set a new password by a link (of an e-mail: 30 minutes; of an administrator: a day). Once. Ends all sign-ins':
     '通过链接设置新密码（邮件 30 分钟、管理员一天内有效）。仅一次，并结束所有登录',
   'Send a code to a phone': '向手机发送验证码',
@@ -176,7 +176,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Begin signing in at an identity provider: redirects the browser to it': '开始通过身份提供方登录：将浏览器跳转过去',
   'Check the settings of an identity provider: metadata, signing keys, client id and secret':
     '检查身份提供方的设置：元数据、签名密钥、客户端 ID 与密钥',
-  'Audit the ledger: the entries since the last audit and every wallet; each entry is read again once a day':
+  'Audit the ledger: the entries since the last audit and every balance; each entry is read again once a day':
     '核对账目：上次核对以来的记录与全部余额；每条记录每天重新读取一次',
   'Usage of all accounts, by day, model, API key, account, organization and channel':
     '所有账号的用量，按天、模型、密钥、账号、组织与渠道',
@@ -444,7 +444,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Rename a collection': '重命名合集',
   'Close an organization; it is deleted after 30 days': '关闭组织；30 天后删除',
   'Restore a closed organization': '恢复已关闭的组织',
-  'Transfer things and balance of your own account to an organization (admins)':
+  'Transfer content and balance of your own account to an organization (admins)':
     '将自己账号的内容与余额移交给组织（管理员）',
   'Close an organization (owners): its keys and sign-ins are refused; deleted after 30 days':
     '关闭组织（所有者）：其密钥与登录被拒绝；30 天后删除',
