@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { joinTexts, Output, readLanguage, render, sentence, type Text, word } from '../src/cli/output.ts';
 import { download } from '../src/cli/video-download.ts';
 import * as accounts from '../src/contract/accounts.ts';
 import * as accountAdmin from '../src/contract/admin-accounts.ts';
@@ -37,9 +38,12 @@ interface State {
   readonly apiKey?: string;
 }
 
-const print = (line = ''): void => void process.stdout.write(`${line}\n`);
+const TARGET = { isTerminal: process.stdout.isTTY === true, hasColor: false };
+const print = (line: Text = ''): void =>
+  void process.stdout.write(`${render(typeof line === 'string' ? sentence(line) : line, TARGET)}\n`);
 
 async function main(): Promise<void> {
+  if (readLanguage() === 'zh-CN') Output.translation = (await import('../src/cli/translate-output.ts')).CHINESE;
   const exits = process.argv.includes('--exit');
   mkdirSync(FOLDER, { recursive: true });
   const state = readState();
@@ -191,9 +195,9 @@ async function makeVideo(baseUrl: string, apiKey: string): Promise<void> {
   let last = '';
   await reelgate.videos.wait(id, {
     onProgress: ({ status, progress }) => {
-      const line = `  ${status.replace('_', ' ')} ${progress}%`;
-      if (line !== last) print(line);
-      last = line;
+      const state = `${status} ${progress}`;
+      if (state !== last) print(joinTexts(['  ', word(status.replace('_', ' ')), ` ${progress}%`], ''));
+      last = state;
     },
   });
   const file = join(FOLDER, 'first-video.mp4');

@@ -77,7 +77,7 @@ const HEAD = /^[A-Z]{2,}(?: [A-Z]+)*$/;
 /** A text in words, unlike the paths, patterns and scripts among the literals. */
 const WORDS = /^(?=.*[A-Za-z]{2} |.* [A-Za-z]{2})[^\n`]*$/s;
 
-function collect(path: string, found: Found, onlyErrors = false): void {
+function collect(path: string, found: Found, isMeant: (parent: Node) => boolean = () => true): void {
   const { program, errors } = parseSync(path, readFileSync(path, 'utf8'));
   assert.deepEqual(errors, [], path);
   const skipped = new Set<unknown>();
@@ -104,11 +104,10 @@ function collect(path: string, found: Found, onlyErrors = false): void {
     }
     const text = textOf(node, '7');
     const isKey = parent.type === 'Property' && parent.key === node;
-    if (text !== undefined && !isKey && WORDS.test(text.trim()) && (!onlyErrors || isError(parent)))
-      found.messages.add(text);
+    if (text !== undefined && !isKey && WORDS.test(text.trim()) && isMeant(parent)) found.messages.add(text);
     if (node.type === 'ArrayExpression') {
       const heads = (node.elements as Node[]).map((element) => textOf(element, '#') ?? '');
-      if (heads.every((each) => HEAD.test(each))) for (const head of heads) found.phrases.add(head);
+      if (isMeant(node) && heads.every((each) => HEAD.test(each))) for (const head of heads) found.phrases.add(head);
     }
   }
 }
@@ -130,16 +129,23 @@ for (const name of globSync('**/*.ts', { cwd: import.meta.dirname }))
 // Maintenance commands print what these modules find and throw.
 const server = join(import.meta.dirname, '../server/commands');
 for (const name of globSync('*.ts', { cwd: server, exclude: ['*.test.ts'] }))
-  collect(join(server, name), found, name !== 'doctor.ts');
+  collect(join(server, name), found, name === 'doctor.ts' ? undefined : isError);
+
+const quickstart = join(import.meta.dirname, '../../scripts/quickstart.ts');
+collect(quickstart, found, (parent) => parent.type === 'CallExpression' && calleeOf(parent) === 'print');
 
 /** Literals with a space that are not printed as texts of the command line. */
 const NOT_PRINTED: readonly string[] = ['Reelgate CLI on 7', '7 KB', 'HTTP 7', 'Bearer 7', '7 7'];
+
+/** A line to type into a shell. */
+const COMMAND = /^ +(?:curl|-H|export|npx) /;
 
 test('every message has a Chinese text', () => {
   assert.ok(found.messages.size > 150);
   const isKnown = (text: string): boolean =>
     text === EPILOGUE ||
     NOT_PRINTED.includes(text) ||
+    COMMAND.test(text) ||
     HELP_ZH_CN[text] !== undefined ||
     PHRASES_ZH_CN[text] !== undefined ||
     CHINESE.quantity(text) !== text ||
@@ -240,7 +246,7 @@ test('every translated text is one that a command prints', () => {
       .filter((path) => !path.startsWith('translate-') && !path.includes('.test.'))
       .map((path) => readFileSync(join(import.meta.dirname, folder, path), 'utf8')),
   );
-  const text = words(sources.join('\n'));
+  const text = words([...sources, readFileSync(quickstart, 'utf8')].join('\n'));
   for (const [english] of OUTPUT_ZH_CN)
     for (const part of english
       .split('#')

@@ -414,6 +414,26 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     '请启动服务；如已运行，请检查 BASE_URL 的反向代理是否转发所有路径（docs/deploy.md）。',
   ],
 
+  // Quickstart
+  ['Building the console, which takes a minute …', '正在构建控制台，约需一分钟…'],
+  ['Starting Reelgate at # with simulated vendors …', '正在以模拟供应商启动 Reelgate：#…'],
+  ['The service is running. Ctrl-C stops it.', '服务正在运行，Ctrl-C 停止。'],
+  ['Generating a first video with #: "#"', '正在用 # 生成第一个视频：“#”'],
+  ['Text message to #: your code is #', '发往 # 的短信：验证码 #'],
+  ['Console     #', '控制台      #'],
+  [
+    'Console     was not built: run "npm ci && npm run build:console", then start again',
+    '控制台      尚未构建：请执行“npm ci && npm run build:console”后重新启动',
+  ],
+  ['Sign in     #   (or the password you have set since)', '登录        #  （如已修改密码，请用新密码）'],
+  ['Reference   #', '接口文档    #'],
+  [
+    'Mailbox     in the console: link any phone number under Profile (its code appears here), then open Mailbox',
+    '邮箱        在控制台“个人资料”中绑定任意手机号（验证码显示在此），然后打开“邮箱”',
+  ],
+  ['With curl:', '使用 curl：'],
+  ['With the command line:', '使用命令行：'],
+
   // Errors
   ['Error:', '错误：'],
   ['Error: #', '错误：#'],
