@@ -129,7 +129,8 @@ function findLatestResults(messages: readonly Fields[]): readonly ToolResult[] {
   return results.map((result) => {
     const { content, output, is_error: isError, name } = result;
     const text = typeof (content ?? output) === 'string' ? String(content ?? output) : textOf(content ?? output);
-    return { tool: String(name ?? names.get(idOf(result)) ?? 'tool'), text: text.trim(), isError: isError === true };
+    const tool = name ?? names.get(idOf(result));
+    return { tool: typeof tool === 'string' ? tool : 'tool', text: text.trim(), isError: isError === true };
   });
 }
 
