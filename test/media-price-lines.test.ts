@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priceCall, UnpricedError } from '../src/contract/pricing.ts';
+import { minimumVideoPrice, priceCall, UnpricedError } from '../src/contract/pricing.ts';
 import { parsePrice } from '../src/server/channels/model-admin.ts';
 
 const PRICE = {
@@ -67,5 +67,10 @@ describe('a price with price lines', () => {
     const old = parsePrice({ per_second: 10, multipliers: { mode: { pro: 2 } } }, 'video');
     assert.deepEqual(old, { per_call: 0, per_second: 10, multipliers: { mode: { pro: 2 } } });
     assert.equal(priceCall(old, { seconds: 3, mode: 'pro', input_images: 9 }).quota, 60);
+  });
+
+  it('has a minimum that is not zero if only the source is priced', () => {
+    assert.equal(minimumVideoPrice({ lines: [{ per_input_second: 75 }] }, 5), 375);
+    assert.equal(minimumVideoPrice({ lines: [{ per_second: 10, per_input_second: 75 }] }, 5), 50);
   });
 });

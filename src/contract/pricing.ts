@@ -509,14 +509,17 @@ const isForSeconds = ({ when }: MediaLine, seconds: number): boolean =>
 
 /**
  * Minimum price of a video of that many seconds while its other facts are unknown: the cheapest possible line, without
- * multipliers. Quota.
+ * multipliers. If only the source is priced, as by models that edit, the source has that many seconds. Quota.
  */
 export function minimumVideoPrice(price: VideoPrice, seconds: number): number {
   const { lines, multipliers: _, ...rates } = price;
   if (lines === undefined) return priceMedia(rates, { seconds, factors: {} }).quota;
   const fitting = lines.filter((line) => isForSeconds(line, seconds));
-  const quotas = (fitting.length > 0 ? fitting : lines).map(
-    ({ when: __, ...line }) => priceMedia({ lines: [line] }, { seconds, factors: {} }).quota,
-  );
-  return Math.min(...quotas);
+  const minimum = (inputSeconds: number): number => {
+    const quotas = (fitting.length > 0 ? fitting : lines).map(
+      ({ when: __, ...line }) => priceMedia({ lines: [line] }, { seconds, inputSeconds, factors: {} }).quota,
+    );
+    return Math.min(...quotas);
+  };
+  return minimum(0) || minimum(seconds);
 }

@@ -317,7 +317,6 @@ export default {
     lined_one: 'from {{price}} ({{count}} line)',
     lined_other: 'from {{price}} ({{count}} lines)',
     forSeconds: '{{price}} for {{seconds}} s',
-    perInputSecond: '{{price}} per input second',
     free: 'Free',
   },
   schema: {

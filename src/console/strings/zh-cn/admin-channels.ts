@@ -317,7 +317,6 @@ export default {
     lined_one: '{{price}}起（{{count}} 行）',
     lined_other: '{{price}}起（{{count}} 行）',
     forSeconds: '{{seconds}} 秒 {{price}}',
-    perInputSecond: '每输入秒 {{price}}',
     free: '免费',
   },
   schema: {

@@ -21,18 +21,16 @@ export function ModelPrice({ price: stored, isInline = false }: ModelPriceProps)
   const rounded = useFormatCredits();
   const price = stored as AnyPrice | null;
   if (price === null) return <Text size="sm">{t('price.asTarget')}</Text>;
-  const describeLowest = (whole: AnyPrice, lines: NonNullable<AnyPrice['lines']>): string => {
-    const lowest = minimumVideoPrice(whole, USUAL_SECONDS);
-    if (lowest > 0) return t('price.forSeconds', { price: rounded(lowest), seconds: USUAL_SECONDS });
-    const perInputSecond = lines.map((line) => line.per_input_second ?? 0).filter((each) => each > 0);
-    return perInputSecond.length === 0
-      ? rounded(0)
-      : t('price.perInputSecond', { price: quota(Math.min(...perInputSecond)) });
-  };
+  const lowest = rounded(minimumVideoPrice(price, USUAL_SECONDS));
   const parts = [
     ...(price.lines === undefined
       ? []
-      : [t('price.lined', { count: price.lines.length, price: describeLowest(price, price.lines) })]),
+      : [
+          t('price.lined', {
+            count: price.lines.length,
+            price: t('price.forSeconds', { price: lowest, seconds: USUAL_SECONDS }),
+          }),
+        ]),
     ...((price.per_second ?? 0) > 0 ? [t('price.aSecond', { price: quota(price.per_second ?? 0) })] : []),
     ...((price.per_call ?? 0) > 0 ? [t('price.aCall', { price: quota(price.per_call ?? 0) })] : []),
     ...((price.input_per_million ?? 0) > 0 ? [t('price.in', { price: quota(price.input_per_million ?? 0) })] : []),
