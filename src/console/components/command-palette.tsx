@@ -10,7 +10,7 @@ import { listTasks } from '../../contract/admin-videos.ts';
 import { listChannels } from '../../contract/channels.ts';
 import { listQuery } from '../data/admin.ts';
 import { apiKeysQuery } from '../data/keys.ts';
-import { isAdmin, usableModelsQuery, useSelf } from '../data/self.ts';
+import { isAdmin, modelTitle, usableModelsQuery, useModelTitle, useSelf } from '../data/self.ts';
 import { videosQuery } from '../data/videos.ts';
 import type keyboardStrings from '../strings/en/keyboard.ts';
 import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
@@ -236,6 +236,7 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
   const role = useSelf().data?.role;
   const admin = isAdmin(role);
   const { isSearch, isTaskId, models, keys, videos, users, channels, tasks } = usePaletteData(search, admin);
+  const titleOf = useModelTitle();
 
   const matching = (items: readonly CommandPaletteItem[]): readonly CommandPaletteItem[] =>
     items.filter(({ label, hint = '' }) => matchesWords(`${label} ${hint}`, search)).slice(0, MAX_ITEMS);
@@ -278,13 +279,13 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
     {
       id: 'tasks',
       items: found(isTaskId, tasks.data).map(({ task_id: id, model }) =>
-        item(id, id, { to: '/admin/tasks/$id', params: { id } }, model),
+        item(id, id, { to: '/admin/tasks/$id', params: { id } }, titleOf(model)),
       ),
     },
     {
       id: 'videos',
       items: found(isSearch, videos.data).map(({ task_id: taskId, prompt, model }) =>
-        item(taskId, prompt === '' ? taskId : prompt, { to: '/videos/$taskId', params: { taskId } }, model),
+        item(taskId, prompt === '' ? taskId : prompt, { to: '/videos/$taskId', params: { taskId } }, titleOf(model)),
       ),
     },
     {
@@ -293,7 +294,9 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
         ? matching(
             (models.data ?? [])
               .filter(({ kind, permitted }) => kind === 'video' && permitted)
-              .map(({ id, vendor_title: vendor }) => item(id, id, { to: '/studio', search: { model: id } }, vendor)),
+              .map((model) =>
+                item(model.id, modelTitle(model), { to: '/studio', search: { model: model.id } }, model.id),
+              ),
           )
         : [],
     },

@@ -2,6 +2,7 @@ import { MultiSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { usableModelsQuery } from '../data/self.ts';
+import { byLabelOrValue, toModelOptions } from './model-name.tsx';
 
 interface ModelsSelectProps {
   readonly label: string;
@@ -14,11 +15,13 @@ interface ModelsSelectProps {
 export function ModelsSelect({ label, description, value, onChange }: ModelsSelectProps) {
   const { t } = useTranslation();
   const models = useQuery(usableModelsQuery);
+  const offered = toModelOptions(models.data ?? []);
   return (
     <MultiSelect
       label={label}
       description={description}
-      data={[...new Set([...(models.data ?? []).map(({ id }) => id), ...value])]}
+      data={[...offered, ...value.filter((id) => !offered.some((each) => each.value === id))]}
+      filter={byLabelOrValue}
       searchable
       clearable
       clearButtonProps={{ 'aria-label': t('remove') }}

@@ -1,6 +1,7 @@
 import { Center, Skeleton, Text } from '@mantine/core';
-import { lazy, Suspense, useDeferredValue, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useModelTitle } from '../data/self.ts';
 import { Panel } from './panel.tsx';
 import { SegmentedControl } from './segmented-control.tsx';
 import type { UsageChartProps } from './usage-chart.tsx';
@@ -18,6 +19,7 @@ export function UsagePanel({
 }) {
   const { t } = useTranslation('admin');
   const [figure, setFigure] = useState<UsageMeasure>('quota');
+  const titled = useTitledUsage(rows ?? NO_ROWS);
   return (
     <Panel
       title={t('overview.usage', { days })}
@@ -41,13 +43,19 @@ export function UsagePanel({
           </Text>
         </Center>
       ) : (
-        <LazyUsageChart rows={rows ?? NO_ROWS} measure={figure} days={days} nowMs={nowMs} />
+        <LazyUsageChart rows={titled} measure={figure} days={days} nowMs={nowMs} />
       )}
     </Panel>
   );
 }
 
 const NO_ROWS: readonly UsagePoint[] = [];
+
+/** Usage with the titles of its models, as charts show them. */
+export function useTitledUsage(rows: readonly UsagePoint[]): readonly UsagePoint[] {
+  const titleOf = useModelTitle();
+  return useMemo(() => rows.map((row) => ({ ...row, model: titleOf(row.model ?? '') })), [rows, titleOf]);
+}
 
 const UsageChart = lazy(() => import('./usage-chart.tsx').then((module) => ({ default: module.UsageChart })));
 

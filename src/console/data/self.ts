@@ -1,4 +1,5 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { useCallback } from 'react';
 import { getSelf } from '../../contract/accounts.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
 import type { VideoOperation } from '../../contract/input-roles.ts';
@@ -44,6 +45,22 @@ export const usableModelsQuery = queryOptions({
   queryFn: async ({ signal }) => (await callApi(listUsableModels, { query: {} }, { signal })).data,
   staleTime: 60_000,
 });
+
+/** The vendor's title of the model, without the date of its release; the id of one without a title. */
+export const modelTitle = ({ id, capability }: UsableModel): string =>
+  capability?.title.replace(/-\d{6}\b/, '').replace(/-(?=[a-z])/g, ' ') ?? id;
+
+/** Titles of models by id; the id itself where the model is no longer offered. */
+export function useModelTitle(): (id: string) => string {
+  const { data } = useQuery(usableModelsQuery);
+  return useCallback(
+    (id) => {
+      const model = data?.find((each) => each.id === id);
+      return model === undefined ? id : modelTitle(model);
+    },
+    [data],
+  );
+}
 
 /** Operations on an existing video. */
 export const CHANGE_OPERATIONS = ['edit', 'extend'] as const;

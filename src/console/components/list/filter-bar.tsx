@@ -12,6 +12,7 @@ import { formatDateField } from '../../data/field-values.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { usableModelsQuery } from '../../data/self.ts';
 import { LazyDropdownButton } from '../lazy-dropdown-button.tsx';
+import { byLabelOrValue, toModelOptions } from '../model-name.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
 /** Filters of a list; collapsed on phones, where they would fill the first screen. */
@@ -98,6 +99,7 @@ export function ChoiceFilter({
       onChange={(value) => filters.set(name, value ?? undefined)}
       clearable
       searchable={choices.length > 8}
+      filter={byLabelOrValue}
       clearButtonProps={{ 'aria-label': label, tabIndex: -1 }}
     />
   );
@@ -300,7 +302,7 @@ export function ApiKeyFilter({ filters }: EntityFilterProps) {
 export function ModelFilter({ filters }: EntityFilterProps) {
   const { t } = useTranslation('list');
   const models = useQuery(usableModelsQuery);
-  const choices = (models.data ?? []).map(({ id }) => ({ value: id, label: id }));
+  const choices = toModelOptions(models.data ?? []);
   return (
     <ChoiceFilter
       filters={filters}

@@ -10,8 +10,8 @@ import { SpendLimitText } from '../../components/limit-fields.tsx';
 import { Page } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../components/route-link.tsx';
-import { LazyUsageChart } from '../../components/usage-panel.tsx';
-import { costsQuery, performanceQuery } from '../../data/costs.ts';
+import { LazyUsageChart, useTitledUsage } from '../../components/usage-panel.tsx';
+import { type CostRow, costsQuery, performanceQuery } from '../../data/costs.ts';
 import {
   formatCount,
   formatDate,
@@ -22,6 +22,7 @@ import {
 } from '../../data/format-values.ts';
 import { apiKeyQuery } from '../../data/keys.ts';
 import { requestsQuery } from '../../data/requests.ts';
+import { useModelTitle } from '../../data/self.ts';
 import { BudgetSection } from '../costs/budget-section.tsx';
 import { dayCountOf, toDayRange } from '../costs/group-costs.ts';
 import { useOwnRequestColumns } from '../requests/request-columns.tsx';
@@ -71,6 +72,7 @@ export function ApiKeyPage() {
 }
 
 function KeyFacts({ id }: { readonly id: string }) {
+  const titleOf = useModelTitle();
   const { t } = useTranslation(['account', 'app']);
   const credits = useFormatCredits();
   const { data: key } = useQuery(apiKeyQuery(Number(id)));
@@ -104,12 +106,17 @@ function KeyFacts({ id }: { readonly id: string }) {
           ],
           [t('apiKeys.expires'), expires === null ? t('apiKeys.never') : formatDate(expires)],
           [t('apiKeys.used'), usedAt === null ? t('apiKeys.notUsed') : formatRelativeTime(usedAt)],
-          [t('apiKeys.models'), key.models.length === 0 ? t('apiKeys.allModels') : formatNames(key.models)],
+          [
+            t('apiKeys.models'),
+            key.models.length === 0 ? t('apiKeys.allModels') : formatNames(key.models.map(titleOf)),
+          ],
         ]}
       />
     </Panel>
   );
 }
+
+const NO_USAGE: readonly CostRow[] = [];
 
 /** Success rate, duration and cost over thirty days. */
 function KeyFigures({ id }: { readonly id: string }) {
@@ -120,6 +127,7 @@ function KeyFigures({ id }: { readonly id: string }) {
   const filter = { token_id: id };
   const costs = useQuery(costsQuery('own', range, 'day,model', filter));
   const performance = useQuery(performanceQuery('own', range, 'token', filter));
+  const usage = useTitledUsage(costs.data?.rows ?? NO_USAGE);
   const figures = performance.data?.[0];
   const ms = (value: number | null | undefined): string => (value == null ? '–' : formatMilliseconds(value));
   const cards = [
@@ -143,13 +151,8 @@ function KeyFigures({ id }: { readonly id: string }) {
           </Paper>
         ))}
       </SimpleGrid>
-      {(costs.data?.rows.length ?? 0) > 0 ? (
-        <LazyUsageChart
-          rows={costs.data?.rows ?? []}
-          measure="quota"
-          days={dayCountOf(range)}
-          nowMs={range.toDay * DAY_MS}
-        />
+      {usage.length > 0 ? (
+        <LazyUsageChart rows={usage} measure="quota" days={dayCountOf(range)} nowMs={range.toDay * DAY_MS} />
       ) : null}
     </Panel>
   );

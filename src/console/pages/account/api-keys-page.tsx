@@ -48,7 +48,7 @@ import {
 } from '../../data/field-values.ts';
 import { formatDate, formatNames } from '../../data/format-values.ts';
 import { type ApiKey, type ApiKeyBody, apiKeysQuery, PAGE_SIZE } from '../../data/keys.ts';
-import { useStatus } from '../../data/self.ts';
+import { useModelTitle, useStatus } from '../../data/self.ts';
 import { ConnectDialog, ConnectPanel } from './connect-clients/connect-panel.tsx';
 import { OldSecrets, RotateKeyDialog } from './rotate-key.tsx';
 
@@ -111,6 +111,7 @@ interface ApiKeyColumnActions {
 }
 
 function useApiKeyColumns({ onConnect, onEdit, onRotate }: ApiKeyColumnActions): readonly Column<ApiKey>[] {
+  const titleOf = useModelTitle();
   const { t } = useTranslation(['account', 'app']);
   const member = useMemberColumn<ApiKey>((token) => token.created_by);
   return [
@@ -135,7 +136,7 @@ function useApiKeyColumns({ onConnect, onEdit, onRotate }: ApiKeyColumnActions):
       label: t('apiKeys.models'),
       cell: ({ models }) => (
         <Text size="sm" maw={200} truncate title={formatNames(models)}>
-          {models.length === 0 ? t('apiKeys.allModels') : formatNames(models)}
+          {models.length === 0 ? t('apiKeys.allModels') : formatNames(models.map(titleOf))}
         </Text>
       ),
     },

@@ -34,6 +34,7 @@ import {
 } from '../../data/batches.ts';
 import { downloadFile, uploadFile } from '../../data/files.ts';
 import { formatDateTime, formatDeadline, formatRelativeTime } from '../../data/format-values.ts';
+import { useModelTitle } from '../../data/self.ts';
 import { storageQuery } from '../videos/storage-usage.tsx';
 import { SheetPanel } from './sheet-panel.tsx';
 
@@ -320,6 +321,7 @@ export function BatchesPage() {
 }
 
 function BatchTable({ rows }: { readonly rows: readonly Batch[] }) {
+  const titleOf = useModelTitle();
   const { t } = useTranslation('requests');
   const columns: readonly Column<Batch>[] = [
     {
@@ -334,7 +336,7 @@ function BatchTable({ rows }: { readonly rows: readonly Batch[] }) {
             {batch.metadata?.name ?? batch.id}
           </Anchor>
           <Text size="xs" c="dimmed">
-            {[batch.endpoint, batch.model, batch.submitted_by].filter(Boolean).join(' · ')}
+            {[batch.endpoint, batch.model && titleOf(batch.model), batch.submitted_by].filter(Boolean).join(' · ')}
           </Text>
         </>
       ),

@@ -8,6 +8,7 @@ import { defined } from '../../../contract/objects.ts';
 import { CreditAmount, useAmountUnit } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { AmountInput } from '../../components/limit-fields.tsx';
+import { toModelOptions } from '../../components/model-name.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { checkSheet, type Sheet } from '../../data/batches.ts';
@@ -71,7 +72,7 @@ export function SheetPanel({ name, csv, onClose }: SheetPanelProps) {
             label={t('batches.model')}
             value={model}
             onChange={(event) => setModel(event.currentTarget.value)}
-            data={[{ value: '', label: t('batches.ownModel') }, ...models.map(({ id }) => id)]}
+            data={[{ value: '', label: t('batches.ownModel') }, ...toModelOptions(models)]}
           />
           <AmountInput
             label={t('batches.budget')}

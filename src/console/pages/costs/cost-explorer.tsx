@@ -27,6 +27,7 @@ import { downloadRowsAsCsv } from '../../data/files.ts';
 import { formatCount, formatMilliseconds, formatPercent, formatPercentChange } from '../../data/format-values.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import type { RequestScope } from '../../data/requests.ts';
+import { useModelTitle } from '../../data/self.ts';
 import {
   dayCountOf,
   formatDay,
@@ -411,19 +412,20 @@ type ShownGroup = ReturnType<typeof useCosts>['groups'][number];
 /** Display names of the groups. */
 function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { readonly key: string }[]) {
   const { t } = useTranslation('costs');
+  const titleOf = useModelTitle();
   const users = useUserNames(by === 'user' || by === 'organization' ? groups.map(({ key }) => Number(key)) : []);
   const channels = useChannelNames(by === 'channel');
   const keys = useQuery({ ...apiKeysQuery(1), enabled: by === 'token' && scope === 'own' });
   return useCallback(
     (key: string): string => {
-      if (by === 'model') return key;
+      if (by === 'model') return titleOf(key);
       if (by === 'user' || by === 'organization') return users(Number(key)) ?? `#${key}`;
       if (by === 'channel') return key === '0' ? t('noChannel') : (channels(Number(key)) ?? `#${key}`);
       if (key === '0') return t('console');
       if (key === '-1') return t('imported');
       return keys.data?.data.find(({ id }) => String(id) === key)?.name ?? `#${key}`;
     },
-    [by, users, channels, keys.data, t],
+    [by, users, channels, keys.data, t, titleOf],
   );
 }
 

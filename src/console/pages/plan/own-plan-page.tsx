@@ -37,10 +37,10 @@ import {
   type PurchasablePlan,
   purchasablePlansQuery,
   refetchPlanAndCredits,
+  useModelTitle,
   useSelf,
 } from '../../data/self.ts';
 import { currentLanguage } from '../../strings/language.ts';
-import { useModelTitle } from '../studio/models.ts';
 
 /** The account's subscription, code redemption, and the plans on offer. */
 export function OwnPlanPage() {

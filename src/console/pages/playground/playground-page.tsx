@@ -24,6 +24,7 @@ import { type ImageRequest, imageSamples } from '../../components/code-samples.t
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
+import { byLabelOrValue, toModelOptions } from '../../components/model-name.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
@@ -91,7 +92,8 @@ function ImagePlayground() {
           <Stack gap="sm">
             <Select
               label={t('model')}
-              data={imageModels.map(({ id }) => id)}
+              data={toModelOptions(imageModels)}
+              filter={byLabelOrValue}
               searchable
               allowDeselect={false}
               placeholder={t('chooseModel')}

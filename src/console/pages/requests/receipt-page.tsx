@@ -6,12 +6,14 @@ import { TOKEN_PARTS } from '../../../contract/pricing.ts';
 import { CopyIconButton, JsonView } from '../../components/copy-button.tsx';
 import { SignedAmount, useFormatPrice, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ServedModel } from '../../components/model-name.tsx';
 import { Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
 import { RouteLink, useRouteId } from '../../components/route-link.tsx';
 import { downloadFile } from '../../data/files.ts';
 import { formatDateTime, formatDecimal, formatDuration } from '../../data/format-values.ts';
 import { type Receipt, receiptQuery } from '../../data/requests.ts';
+import { useModelTitle } from '../../data/self.ts';
 import type requestStrings from '../../strings/en/requests.ts';
 
 const COLORS = { open: 'blue', charged: 'teal', refunded: 'gray' } as const;
@@ -36,9 +38,10 @@ export function ReceiptPage() {
 function ReceiptDetails({ receipt }: { readonly receipt: Receipt }) {
   const { t } = useTranslation('requests');
   const facts = Object.entries(receipt.facts);
+  const titleOf = useModelTitle();
   return (
     <Page
-      title={t('receiptOf', { model: receipt.model })}
+      title={t('receiptOf', { model: titleOf(receipt.model) })}
       subtitle={<RouteLink to="/account/requests">{t('allRequests')}</RouteLink>}
       actions={
         <>
@@ -88,9 +91,8 @@ function useSummary(receipt: Receipt) {
   const { t } = useTranslation(['requests', 'app']);
   const price = useFormatPrice();
   const sources = receipt.sources.map(({ kind, quota }) => `${t(`sources.${kind}`)} ${price(quota)}`).join(' · ');
-  const served = receipt.served_model === '' ? receipt.model : receipt.served_model;
   return [
-    [t('model'), served === receipt.model ? receipt.model : `${receipt.model} → ${served}`],
+    [t('model'), <ServedModel key="model" id={receipt.model} served={receipt.served_model} />],
     [t('kind'), t(`kinds.${receipt.kind}`)],
     ...(receipt.organization === ''
       ? []

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { CreditAmount } from '../../components/credit-amount.tsx';
 import { type Column, useMemberColumn } from '../../components/data-table.tsx';
 import { describeBrowser } from '../../components/describe-browser.ts';
+import { ModelName } from '../../components/model-name.tsx';
 import { OwnerLink, RouteLink, UserOrChannelLink } from '../../components/route-link.tsx';
 import { useChannelNames, useUserNames } from '../../data/admin.ts';
 import { formatCount, formatDateTime, formatMilliseconds, formatNames } from '../../data/format-values.ts';
@@ -84,7 +85,7 @@ function ModelCell({ row }: { readonly row: RequestEntry }) {
   return (
     <>
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {row.model}
+        <ModelName id={row.model} />
       </Text>
       <Text size="xs" c="dimmed">
         {t(`kinds.${row.kind}`)}

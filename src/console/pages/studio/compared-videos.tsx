@@ -6,9 +6,9 @@ import { CreditAmount } from '../../components/credit-amount.tsx';
 import { TaskProgress, VideoFailure } from '../../components/task-status.tsx';
 import { acceptsMotion, useStablePlaybackSource } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-values.ts';
+import { useModelTitle } from '../../data/self.ts';
 import type { Video } from '../../data/videos.ts';
 import { firstFrameUpload, RemixButtons, VideoFacts } from './current-video.tsx';
-import { useModelTitle } from './models.ts';
 import type { RemixActions } from './remix-actions.ts';
 
 interface ComparedVideosProps {

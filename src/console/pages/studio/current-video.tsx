@@ -22,8 +22,8 @@ import { useToasts } from '../../components/toasts.tsx';
 import { CollectButton, FavouriteButton } from '../../components/video-buttons.tsx';
 import { VideoPlayer } from '../../components/video-player.tsx';
 import { formatDuration } from '../../data/format-values.ts';
+import { useModelTitle } from '../../data/self.ts';
 import { downloadVideo, uploadPoster, type Video, type VideoDetail, videoQuery } from '../../data/videos.ts';
-import { useModelTitle } from './models.ts';
 import type { RemixActions } from './remix-actions.ts';
 
 /**

@@ -10,9 +10,8 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { sendRequest } from '../../data/api-client.ts';
-import { selfQuery, type UsableModel } from '../../data/self.ts';
+import { modelTitle, selfQuery, type UsableModel } from '../../data/self.ts';
 import { type ChangeDraft, type Draft, saveDraft } from './draft.ts';
-import { modelTitle } from './models.ts';
 
 const INSTRUCTIONS = [
   'You improve prompts for video generation models.',

@@ -11,14 +11,14 @@ import { Dialog } from '../../components/dialog.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { HoverClip } from '../../components/video-player.tsx';
 import { formatEstimate } from '../../data/format-values.ts';
-import { canDo, type UsableModel, useStatus } from '../../data/self.ts';
+import { canDo, modelTitle, type UsableModel, useStatus } from '../../data/self.ts';
 import { durationsQuery, type Video, videosQuery } from '../../data/videos.ts';
 import type en from '../../strings/en/videos.ts';
 import { controlsFor, type Draft, type DurationRange } from './draft.ts';
 import { SAMPLE_SCENES, SampleClip } from './ideas.tsx';
 import { useInputTexts } from './input-texts.ts';
 import { waysFor } from './inputs.ts';
-import { modelTitle, type PickedModels, readPickedModels, useModelPrice } from './models.ts';
+import { type PickedModels, readPickedModels, useModelPrice } from './models.ts';
 
 interface ModelGridProps {
   readonly title: string;

@@ -4,8 +4,9 @@ import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatLabelled } from '../../data/format-values.ts';
 import type { UsableModel } from '../../data/self.ts';
+import { modelTitle } from '../../data/self.ts';
 import { type Draft, MAX_COMPARED, modelsOfDraft, toggleCompared } from './draft.ts';
-import { modelTitle, readPickedModels, toggleFavouriteModel } from './models.ts';
+import { readPickedModels, toggleFavouriteModel } from './models.ts';
 
 const ModelGrid = lazy(() => import('./model-grid.tsx'));
 

@@ -4,7 +4,7 @@ import type { VideoOperation } from '../../../contract/input-roles.ts';
 import { isObject } from '../../../contract/objects.ts';
 import { isChatPrice, minimumVideoPrice, priceMedia } from '../../../contract/pricing.ts';
 import { readUserId } from '../../data/browser-storage.ts';
-import { canDo, type UsableModel, usableModelsQuery } from '../../data/self.ts';
+import { canDo, type UsableModel } from '../../data/self.ts';
 import { fetchVideoQuote, toQuotedBody, type VideoBody, type VideoQuote } from '../../data/videos.ts';
 import { controlsFor, type Draft, fitDraftToModel, toModelBody } from './draft.ts';
 import { checkInputs, type DraftInput } from './inputs.ts';
@@ -166,17 +166,4 @@ function write(change: (marks: PickedModels) => PickedModels): PickedModels {
   const marks = change(readPickedModels());
   localStorage.setItem(key(), JSON.stringify(marks));
   return marks;
-}
-
-/** The vendor's title of the model, without the date of its release; the id of one without a title. */
-export const modelTitle = ({ id, capability }: UsableModel): string =>
-  capability?.title.replace(/-\d{6}\b/, '').replace(/-(?=[a-z])/g, ' ') ?? id;
-
-/** Titles of models by id; the id itself where the model is no longer offered. */
-export function useModelTitle(): (id: string) => string {
-  const { data = [] } = useQuery(usableModelsQuery);
-  return (id) => {
-    const model = data.find((each) => each.id === id);
-    return model === undefined ? id : modelTitle(model);
-  };
 }

@@ -10,6 +10,7 @@ import {
   CHANGE_OPERATIONS,
   type ChangeOperation,
   canDo,
+  modelTitle,
   selfQuery,
   type UsableModel,
   usableModelsQuery,
@@ -28,7 +29,7 @@ import {
   toModelBody,
 } from './draft.ts';
 import { addInput, checkInputs, rolesFor } from './inputs.ts';
-import { addRecentModels, cheapestModel, modelTitle } from './models.ts';
+import { addRecentModels, cheapestModel } from './models.ts';
 import type { InputUploads } from './uploads.ts';
 
 /** Actions based on a video. `vary` and `retry` submit at once, for the price of the video itself. */

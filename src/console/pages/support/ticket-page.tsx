@@ -48,6 +48,7 @@ import {
 } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatDateTime } from '../../data/format-values.ts';
+import { useModelTitle } from '../../data/self.ts';
 import { videoQuery, videosQuery } from '../../data/videos.ts';
 
 /** One ticket of the user; replies appear automatically. */
@@ -381,9 +382,10 @@ interface VideoSelectProps {
 function VideoSelect({ value, linkedTask, onChange }: VideoSelectProps) {
   const { t } = useTranslation('support');
   const videos = useQuery(videosQuery(1, 20));
+  const titleOf = useModelTitle();
   const known = (videos.data?.data ?? []).map(({ task_id, model, submit_time, prompt }) => ({
     value: task_id,
-    label: `${model} · ${formatDateTime(submit_time)} · ${prompt.slice(0, 40)}`,
+    label: `${titleOf(model)} · ${formatDateTime(submit_time)} · ${prompt.slice(0, 40)}`,
   }));
   const data =
     linkedTask === undefined || known.some((each) => each.value === linkedTask)

@@ -35,6 +35,7 @@ import { useTranslation } from 'react-i18next';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
+import { byLabelOrValue, toModelOptions } from '../../components/model-name.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -43,9 +44,8 @@ import { useToasts } from '../../components/toasts.tsx';
 import { CollectButton, FavouriteButton } from '../../components/video-buttons.tsx';
 import { HoverClip } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-values.ts';
-import { usableModelsQuery } from '../../data/self.ts';
+import { usableModelsQuery, useModelTitle } from '../../data/self.ts';
 import { collectionsQuery, downloadVideo, type Video, videosQuery } from '../../data/videos.ts';
-import { modelTitle, useModelTitle } from '../studio/models.ts';
 import { StorageUsage } from './storage-usage.tsx';
 import { type Selection, useVideoSelection, VideoSelectionBar } from './video-selection.tsx';
 import { hasFilters, type VideosSearchParams } from './videos-search-params.ts';
@@ -334,9 +334,8 @@ function ModelFilter({ search, set }: VideoFiltersProps) {
       placeholder={t('anyModel')}
       clearable
       searchable
-      data={models
-        .filter(({ kind }) => kind === 'video')
-        .map((model) => ({ value: model.id, label: modelTitle(model) }))}
+      data={toModelOptions(models.filter(({ kind }) => kind === 'video'))}
+      filter={byLabelOrValue}
       value={search.model ?? null}
       onChange={(model) => set({ model: model ?? undefined })}
     />

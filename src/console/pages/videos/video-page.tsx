@@ -33,6 +33,7 @@ import { CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount, useFormatCredits, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
+import { ModelName } from '../../components/model-name.tsx';
 import { Page } from '../../components/page.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
 import { outsideDialogs, pressOnKey } from '../../components/shortcut-keys.ts';
@@ -60,7 +61,6 @@ import {
 } from '../../data/videos.ts';
 import type requestStrings from '../../strings/en/requests.ts';
 import { firstFrameUpload, RemixButtons } from '../studio/current-video.tsx';
-import { useModelTitle } from '../studio/models.ts';
 import { type RemixActions, repeatVideo, useSubmitVideos } from '../studio/remix-actions.ts';
 import { describeParameters } from './describe-parameters.ts';
 import { Lineage } from './lineage.tsx';
@@ -415,12 +415,6 @@ function useFacts(video: VideoDetail, file: FileFacts | undefined): readonly Fac
 
 const describeFile = ({ width, height, seconds }: FileFacts): string =>
   Number.isFinite(seconds) ? `${width} × ${height} · ${formatDuration(seconds)}` : `${width} × ${height}`;
-
-/** Title of a model, with the id by which programs call it. */
-function ModelName({ id }: { readonly id: string }) {
-  const titleOf = useModelTitle();
-  return <span title={id}>{titleOf(id)}</span>;
-}
 
 type ReceiptLine = Receipt['lines'][number];
 type LineLabel = keyof typeof requestStrings.lines;

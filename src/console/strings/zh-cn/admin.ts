@@ -157,7 +157,7 @@ export default {
     vendorSaid: '供应商返回',
     attemptOf: '第 {{count}} 次尝试',
     channelOf: '渠道 #{{id}}',
-    credentialOf: '凭证 {{id}}',
+    credentialOf: '凭证 {{name}}',
     events: {
       created: '已受理',
       attempt_failed: '渠道拒绝',

@@ -204,7 +204,7 @@ export type CredentialListItems = NonNullable<EndpointPart<typeof changeChannel,
 export const storedCredentialItems = ({ credential_list: list }: ChannelDetail): CredentialListItems =>
   list.map(({ id }) => ({ id }));
 
-/** Display name of a credential. */
+/** Display name of a credential, as on the page of its channel. */
 export const credentialLabel = ({ id, name }: Pick<Credential, 'id' | 'name'>): string =>
   name === '' ? `#${id}` : name;
 

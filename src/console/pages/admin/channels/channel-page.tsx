@@ -13,6 +13,7 @@ import {
 } from '../../../../contract/channels.ts';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { ModelName } from '../../../components/model-name.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
@@ -189,7 +190,12 @@ function LastErrors({ errors }: { readonly errors: ChannelDetail['last_errors'] 
             <Table.Td style={{ overflowWrap: 'anywhere' }}>
               <Text size="sm" fw={600}>
                 {t(`reasons.${toErrorReason(error.reason)}`)}
-                {error.model === '' ? '' : ` · ${error.model}`}
+                {error.model === '' ? null : (
+                  <>
+                    {' · '}
+                    <ModelName id={error.model} />
+                  </>
+                )}
               </Text>
               <Text size="xs" c="dimmed">
                 {[error.code, error.message].filter((each) => each !== '').join(formatColon())}
@@ -234,7 +240,9 @@ function HealthTable({ health }: { readonly health: ChannelDetail['health'] }) {
       <Table.Tbody>
         {health.map(({ model, state, reason, failure_rate: rate, rests_until: until }) => (
           <Table.Tr key={model}>
-            <Table.Td style={{ overflowWrap: 'anywhere' }}>{model === '' ? t('health.whole') : model}</Table.Td>
+            <Table.Td style={{ overflowWrap: 'anywhere' }}>
+              {model === '' ? t('health.whole') : <ModelName id={model} />}
+            </Table.Td>
             <Table.Td>
               <ChannelStatusBadge enabled condition={toCondition(state, rate)} />
             </Table.Td>

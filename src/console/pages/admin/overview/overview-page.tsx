@@ -27,6 +27,7 @@ import { DAY_SECONDS } from '../../../../contract/time-units.ts';
 import { CreditAmount, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { ModelName } from '../../../components/model-name.tsx';
 import { Page } from '../../../components/page.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
@@ -319,7 +320,7 @@ function ModelOrUserUsageRanking({ title, rows, by }: RankingProps) {
                 <Table.Td style={{ overflowWrap: 'anywhere' }}>
                   {by === 'model' ? (
                     <RouteLink to="/admin/tasks" search={{ model: name }} size="sm">
-                      {name}
+                      <ModelName id={name} />
                     </RouteLink>
                   ) : (
                     <RouteLink to="/admin/users/$id" params={{ id: String(name) }} size="sm">
@@ -356,7 +357,9 @@ function WaitingPanel() {
           {waiting.data.map(({ model, waits_for: reason, channel_ids: ids, count, oldest_time: oldest }) => (
             <Table.Tr key={`${model} ${reason} ${ids.join()}`}>
               <Table.Td>
-                <Text size="sm">{model}</Text>
+                <Text size="sm">
+                  <ModelName id={model} />
+                </Text>
                 <Text size="xs" c="dimmed">
                   {reason === 'channel'
                     ? formatNames(ids.map((id) => channels(id) ?? `#${id}`))

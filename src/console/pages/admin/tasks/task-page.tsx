@@ -20,11 +20,13 @@ import {
   ChannelFilter,
   ChoiceFilter,
   FilterBar,
+  ModelFilter,
   PeriodFilter,
   TextFilter,
   UserFilter,
 } from '../../../components/list/filter-bar.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { ModelName, ServedModel } from '../../../components/model-name.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
@@ -37,9 +39,11 @@ import {
   type NameLookup,
   type Task,
   useChannelNames,
+  useChannels,
   useUserNames,
 } from '../../../data/admin.ts';
 import { formatColon, formatDateTime, formatDuration } from '../../../data/format-values.ts';
+import { type Credential, credentialLabel } from '../channels/channel-form-values.ts';
 import { ERROR_REASONS, type ErrorReason } from '../channels/channel-status.tsx';
 
 const TASK_REFRESH_MS = 3_000;
@@ -156,7 +160,7 @@ function describeTask(task: Task, users: NameLookup, t: ReturnType<typeof useTra
   const took = task.finish_time > 0 ? formatDuration(task.finish_time - task.submit_time) : '–';
   return [
     [t('tasks.user'), <OwnerLink key="user" {...task} names={users} />],
-    [t('tasks.model'), task.model === task.upstream_model ? task.model : `${task.model} → ${task.upstream_model}`],
+    [t('tasks.model'), <ServedModel key="model" id={task.model} served={task.upstream_model} />],
     [
       t('tasks.channel'),
       task.channel_id === null ? (
@@ -190,7 +194,7 @@ const isTimelineEvent = (name: string): name is TimelineEvent => name in EVENT_S
 function TaskTimeline({ task }: { readonly task: Task }) {
   const { t } = useTranslation(['admin', 'admin-channels']);
   const { timeline } = task;
-  const channels = useChannelNames();
+  const channels = useChannels();
   const known = (reason: string): reason is ErrorReason => ERROR_REASONS.some((each) => each === reason);
   return (
     <Timeline
@@ -221,9 +225,13 @@ function TaskTimeline({ task }: { readonly task: Task }) {
                     size="xs"
                     underline="always"
                   >
-                    {channels(entry.channel_id) ?? t('tasks.channelOf', { id: entry.channel_id })}
+                    {channels.find(({ id }) => id === entry.channel_id)?.name ??
+                      t('tasks.channelOf', { id: entry.channel_id })}
                   </RouteLink>
-                  {entry.credential_id === null ? '' : ` · ${t('tasks.credentialOf', { id: entry.credential_id })}`}
+                  <CredentialName
+                    list={channels.find(({ id }) => id === entry.channel_id)?.credential_list}
+                    id={entry.credential_id}
+                  />
                 </>
               )}
             </Text>
@@ -239,6 +247,27 @@ function TaskTimeline({ task }: { readonly task: Task }) {
         );
       })}
     </Timeline>
+  );
+}
+
+interface CredentialNameProps {
+  /** Credentials of the channel; undefined while loading and for deleted channels. */
+  readonly list: readonly Credential[] | undefined;
+  readonly id: number | null;
+}
+
+/** Names the credential of an attempt; of a channel with a single one it goes without saying. */
+function CredentialName({ list, id }: CredentialNameProps) {
+  const { t } = useTranslation('admin');
+  if (id === null || list === undefined) return null;
+  const credential = list.find((each) => each.id === id);
+  if (credential !== undefined && list.length === 1) return null;
+  const name = credential === undefined ? `#${id}` : credentialLabel(credential);
+  return (
+    <>
+      {' · '}
+      <span title={credential?.hint}>{t('tasks.credentialOf', { name })}</span>
+    </>
   );
 }
 
@@ -310,7 +339,7 @@ export function TaskListPage() {
           label={t('tasks.finishedOrNot')}
           choices={[{ value: 'true', label: t('tasks.unfinished') }]}
         />
-        <TextFilter filters={filters} name="model" label={t('tasks.model')} width={170} />
+        <ModelFilter filters={filters} />
         <UserFilter filters={filters} />
         <ChannelFilter filters={filters} />
         <PeriodFilter filters={filters} />
@@ -332,7 +361,7 @@ export function TaskListPage() {
         columns={[
           { label: t('tasks.one'), cell: (task) => <TaskLink task={task} /> },
           { label: t('tasks.status'), cell: (task) => <TaskStatusCell task={task} /> },
-          { label: t('tasks.model'), cell: ({ model }) => model },
+          { label: t('tasks.model'), cell: ({ model }) => <ModelName id={model} /> },
           {
             label: t('tasks.user'),
             cell: (task) => <OwnerLink {...task} names={users} />,
