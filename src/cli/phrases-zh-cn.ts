@@ -225,7 +225,7 @@ export const PHRASES_ZH_CN: Readonly<Record<string, string>> = {
   'starts within a minute': '一分钟内开始',
   'starts in # min': '# 分钟后开始',
   'Everything is in order.': '一切正常。',
-  '# #: # of # succeeded, # failed.': '# #：成功 # / #，失败 #。',
+  '# #: # of # completed, # failed.': '# #：已完成 # / #，失败 #。',
   '# Line #: #': '# 第 # 行：#',
   never: '无',
   none: '无',

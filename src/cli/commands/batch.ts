@@ -155,7 +155,7 @@ function describe({
 }: BatchInfo): Rendering {
   const [first] = errors?.data ?? [];
   const state = word(paused_at !== null && status === 'in_progress' ? 'paused' : status);
-  const line = phrase`${id} ${state}: ${completed} of ${total} succeeded, ${failed} failed.`;
+  const line = phrase`${id} ${state}: ${completed} of ${total} completed, ${failed} failed.`;
   return first === undefined ? line : phrase`${line} Line ${first.line ?? '-'}: ${first.message}`;
 }
 

@@ -72,11 +72,11 @@ function toEndNotice(batch: BatchRow) {
       en:
         status === 'failed'
           ? 'The input file has errors. Nothing was sent and nothing was charged.'
-          : `${completed} of ${total} lines succeeded, ${failed} failed.`,
+          : `${completed} of ${total} lines completed, ${failed} failed.`,
       'zh-CN':
         status === 'failed'
           ? '输入文件有错误，未发送任何请求，也未扣费。'
-          : `共 ${total} 行，成功 ${completed} 行，失败 ${failed} 行。`,
+          : `共 ${total} 行，完成 ${completed} 行，失败 ${failed} 行。`,
     },
     targetUrl: `/batches/${batch.id}`,
     deduplicationKey: `batch.ended:${batch.id}`,

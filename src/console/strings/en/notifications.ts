@@ -40,7 +40,7 @@ export default {
     'task.failed': { name: 'Failed videos', text: 'A video could not be generated, and why.' },
     'task.finished': { name: 'Finished videos', text: 'A video you started here is ready to be watched.' },
     'video.expiring': { name: 'Stored videos', text: 'The storage time of some of your videos ends soon.' },
-    'batch.ended': { name: 'Batches', text: 'A batch has ended, and how many of its lines succeeded.' },
+    'batch.ended': { name: 'Batches', text: 'A batch has ended, with the number of its completed lines.' },
     'package.expiring': { name: 'Plan', text: 'Your plan ends soon or has ended.' },
     budget: { name: 'Budgets', text: 'A share of a monthly budget is spent.' },
     'quota.low': { name: 'Low balance', text: 'Your balance will not last much longer.' },

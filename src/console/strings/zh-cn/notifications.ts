@@ -43,7 +43,7 @@ export default {
     'task.failed': { name: '视频失败', text: '视频未能生成及其原因。' },
     'task.finished': { name: '视频完成', text: '视频已可观看。' },
     'video.expiring': { name: '已存储的视频', text: '部分视频的存储期限即将到期。' },
-    'batch.ended': { name: '批量任务', text: '批量任务已结束，以及成功的行数。' },
+    'batch.ended': { name: '批量任务', text: '批量任务结束时通知，并说明完成的行数。' },
     'package.expiring': { name: '套餐', text: '套餐即将到期或已到期。' },
     budget: { name: '预算', text: '本月预算已使用到设定的比例。' },
     'quota.low': { name: '余额不足', text: '余额即将用尽。' },
