@@ -108,6 +108,9 @@ function UnfinishedTask({ video }: { readonly video: Video }) {
           {t('typicalTime', { fast: formatEstimate(measured.p50_seconds), slow: formatEstimate(measured.p90_seconds) })}
         </Text>
       )}
+      <Text size="xs" c="dimmed" ta="center">
+        {t('atVendor')}
+      </Text>
     </Stack>
   );
 }

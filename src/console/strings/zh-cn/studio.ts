@@ -238,6 +238,7 @@ export default {
   typicalTime: '通常 {{fast}}，九成视频在 {{slow}} 内完成',
   vendorDetails: '供应商原文',
   vendorCode: '代码',
+  atVendor: '供应商已接手，无法取消；若失败则不收费。',
   took: '耗时 {{time}}',
   importedCost: '在此账号导入之前生成，当时扣费：{{price}}。',
   refunded: '未扣费：{{price}} 已退还。',
