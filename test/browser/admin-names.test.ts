@@ -74,6 +74,30 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
     await row.getByText(`${audit.fields.priority}: 0 → 7`).waitFor();
   });
 
+  it('tells what was created or answered without ids and bare numbers', async () => {
+    const { root } = fixture.running;
+    const { id } = await maker.ok<{ id: number }>('POST', '/api/tickets', { title: 'Credits', content: 'How many?' });
+    await root.ok('POST', `/api/admin/tickets/${id}/replies`, { content: 'Two.' });
+    const plan = { package_code: 'pro', name: 'Pro', level: 1, price_amount: 29, duration_days: 30 };
+    await root.ok('POST', '/api/admin/package-cards', {
+      ...plan,
+      refresh_interval_seconds: 3_600,
+      interval_quota: 500_000,
+    });
+    await root.ok('POST', '/api/admin/redemption-codes', { package_code: 'pro', count: 2 });
+    await open('/admin/audit');
+    const changes = page.locator('main tbody tr').locator('td:nth-child(3)');
+    const [codes, , reply] = await changes.allInnerTexts();
+    assert.equal(codes, `${audit.fields.package_code}: Pro; ${audit.fields.count}: 2`);
+    assert.equal(reply, `${audit.fields.content}: Two.; ${audit.fields.internal}: ${audit.no}`);
+    await changes.nth(1).getByRole('button').click();
+    const dialog = page.getByRole('dialog');
+    for (const text of ['29.00 credits', '1.00 credits', '30 days', '1 h'])
+      await dialog.getByText(text, { exact: true }).waitFor();
+    assert.equal(await dialog.getByText(audit.fields.weekly_quota_limit).count(), 0);
+    await page.keyboard.press('Escape');
+  });
+
   it('finds changes by the name of what changed, and shows amounts and switches in words', async () => {
     await fixture.running.root.ok('PUT', `/api/admin/users/${maker.id}`, { quota_delta: 1_000_000, note: 'gift' });
     await open('/admin/audit');

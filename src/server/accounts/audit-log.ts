@@ -145,6 +145,7 @@ export class AuditStore implements AuditLog {
 
 /** Where the name of a target is stored, by the kind of target. */
 const NAMES: Readonly<Record<string, readonly [table: keyof Tables, id: string, name: string]>> = {
+  announcement: ['notifications', 'id', 'title_en'],
   beta_application: ['beta_applications', 'id', 'feature'],
   channel: ['channels', 'id', 'name'],
   device: ['device_authorizations', 'id', 'client_name'],
@@ -152,6 +153,7 @@ const NAMES: Readonly<Record<string, readonly [table: keyof Tables, id: string, 
   organization: ['organizations', 'id', 'name'],
   'package-card': ['plans', 'id', 'name'],
   'redemption-batch': ['redemption_batches', 'id', 'note'],
+  'redemption-code': ['redemption_codes', 'id', 'hint'],
   ticket: ['tickets', 'id', 'title'],
   token: ['tokens', 'id', 'name'],
   user: ['accounts', 'id', 'username'],

@@ -95,7 +95,7 @@ export class OrganizationAdmin {
         ownerId: id,
         action: 'organization.admin-update',
         target: `organization:${id}`,
-        before: { status: account.status },
+        before: status === undefined ? {} : { status: account.status },
         after: defined({
           ...columns,
           quota_delta: delta === 0 ? undefined : delta,

@@ -20,48 +20,96 @@ export function auditTargetPath(target: string): string | undefined {
 type Side = Readonly<Record<string, unknown>>;
 const toSide = (value: unknown): Side => (typeof value === 'object' && value !== null ? (value as Side) : {});
 
+/** Ids and bookkeeping of rows, and what the entry's own target and time say already. */
+const HIDDEN_FIELDS: ReadonlySet<string> = new Set([
+  'id',
+  'created_at',
+  'updated_at',
+  'reply',
+  'session',
+  'secret',
+  'invitation',
+  'transfer',
+  'related_id',
+  'is_read',
+  'for_admin',
+  'awaits_staff',
+  'entry_count',
+  'reply_count',
+  'system_builtin',
+  'topic',
+  'algorithm',
+  'checksum',
+  'announcement.type',
+]);
+
+const EMPTY_TEXTS: ReadonlySet<string> = new Set(['""', 'null', '[]', '{}', '"[]"', '"{}"']);
+/** Besides: what an object that is created or deleted does not have. */
+const ABSENT_TEXTS: ReadonlySet<string> = new Set(['0', 'false']);
+
+/** An entry of the audit log, as far as it says what changed. */
+export interface AuditedChange {
+  readonly action: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** The subject of an action such as `user.update`. */
+export const kindOf = (action: string): string => action.slice(0, action.indexOf('.'));
+
 /** Names of the fields that differ between both sides of a change. */
-export function changedKeys(before: unknown, after: unknown): string[] {
+export function changedFields({ action, before, after }: AuditedChange): string[] {
   const [one, two] = [toSide(before), toSide(after)];
+  const isWhole = /\.(create|delete)$/.test(action);
+  const toText = (value: unknown): string => {
+    const text = JSON.stringify(value ?? null);
+    return EMPTY_TEXTS.has(text) || (isWhole && ABSENT_TEXTS.has(text)) ? '' : text;
+  };
+  const kind = kindOf(action);
   return [...new Set([...Object.keys(one), ...Object.keys(two)])].filter(
-    (key) => JSON.stringify(one[key]) !== JSON.stringify(two[key]),
+    (field) =>
+      !HIDDEN_FIELDS.has(field) && !HIDDEN_FIELDS.has(`${kind}.${field}`) && toText(one[field]) !== toText(two[field]),
   );
 }
 
-const NAME_FIELDS = ['username', 'name', 'title', 'title_en', 'client_name', 'feature', 'email'] as const;
+const NAME_FIELDS = ['name', 'title', 'title_en', 'client_name', 'feature'] as const;
+/** Entries about accounts and organizations also name passkeys, addresses and devices of theirs. */
+const OWN_NAME_FIELDS: Readonly<Record<string, readonly string[]>> = { user: ['username'], organization: ['name'] };
 
 /** The name of a deleted target, as its entry recorded it; undefined if it recorded none. */
-export function recordedName(before: unknown, after: unknown): string | undefined {
+export function recordedName(kind: string, before: unknown, after: unknown): string | undefined {
   const sides = [toSide(after), toSide(before)];
-  const names = NAME_FIELDS.flatMap((field) => sides.map((side) => side[field]));
+  const fields: readonly string[] = OWN_NAME_FIELDS[kind] ?? NAME_FIELDS;
+  const names = fields.flatMap((field) => sides.map((side) => side[field]));
   return names.find((name): name is string => typeof name === 'string' && name !== '');
 }
 
-/** A change of one field that fits into a sentence. */
+/** A changed field with its values; undefined where a side does not have it. */
 export interface FieldChange {
   readonly field: string;
-  /** Undefined: the field was set for the first time, or its values are too long to show. */
-  readonly before?: string;
-  readonly after?: string;
+  readonly before: unknown;
+  readonly after: unknown;
 }
 
-const MAX_VALUE_LENGTH = 40;
+/** What an entry changed, field by field. */
+export const toFieldChanges = (entry: AuditedChange): FieldChange[] =>
+  changedFields(entry).map((field) => ({
+    field,
+    before: toSide(entry.before)[field],
+    after: toSide(entry.after)[field],
+  }));
 
-/** Changes of an entry, with the values that are short; a creation has none, since all of its fields are new. */
-export function toFieldChanges(before: unknown, after: unknown): FieldChange[] {
-  const [one, two] = [toSide(before), toSide(after)];
-  return changedKeys(before, after).map((field) => {
-    const [from, to] = [toShortText(one[field]), toShortText(two[field])];
-    if (from === undefined || to === undefined) return { field };
-    return from === '' ? { field, after: to } : { field, before: from, after: to };
-  });
-}
+/** Fields that name accounts by their id. */
+export const ACCOUNT_FIELDS = ['user', 'user_id', 'issued_by', 'decided_by', 'from', 'to'] as const;
 
-/** A value as text: '' for none, undefined for one too long for a sentence. */
-export function toShortText(value: unknown): string | undefined {
-  if (value === undefined || value === null) return '';
-  const isList = Array.isArray(value) && value.every((each) => typeof each !== 'object');
-  if (typeof value === 'object' && !isList) return undefined;
-  const text = isList ? value.join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > MAX_VALUE_LENGTH ? undefined : text;
-}
+/** Accounts that the values of an entry name. */
+export const accountsIn = ({ before, after }: Pick<AuditedChange, 'before' | 'after'>): number[] =>
+  [toSide(before), toSide(after)].flatMap((side) =>
+    ACCOUNT_FIELDS.map((field) => side[field]).filter((id): id is number => typeof id === 'number' && id > 0),
+  );
+
+/** Entries name some fields as the database does, others as the code does: `expires_at`, `expiresAt`. */
+export const toSnakeCase = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Whether a field is a setting of the site. */
+export const isSetting = (field: string): boolean => /^[A-Z][A-Z0-9_]+$/.test(field);

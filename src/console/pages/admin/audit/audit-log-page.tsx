@@ -8,7 +8,6 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListLogins } from '../../../../contract/accounts.ts';
 import { adminListAudit, adminListUsers } from '../../../../contract/admin-accounts.ts';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { DataTable, PagedTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ChoiceFilter, FilterBar, OrganizationFilter, UserFilter } from '../../../components/list/filter-bar.tsx';
@@ -19,14 +18,18 @@ import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { type AuditEntry, listQuery, useChannels, useUserNames } from '../../../data/admin.ts';
 import { formatDateTime, formatLabelled } from '../../../data/format-values.ts';
+import { ModelPrice } from '../models/model-price.tsx';
 import {
+  accountsIn,
   auditTargetPath,
-  changedKeys,
   type FieldChange,
+  isSetting,
+  kindOf,
   recordedName,
   toFieldChanges,
-  toShortText,
+  toSnakeCase,
 } from './audit-entry.ts';
+import { isStructured, useValueText, type ValueText } from './value-text.ts';
 
 const NAMESPACES = ['audit', 'admin-settings', 'app'] as const;
 
@@ -37,8 +40,11 @@ export function AuditLogPage() {
   const [shown, setShown] = useState<AuditEntry>();
   const entries = useQuery(listQuery(adminListAudit, filters.query));
   const users = useUserNames(
-    entries.data?.data.flatMap(({ actor_id, organization_id }) => [actor_id ?? [], organization_id ?? []].flat()),
+    entries.data?.data.flatMap((entry) =>
+      [entry.actor_id ?? [], entry.organization_id ?? [], accountsIn(entry)].flat(),
+    ),
   );
+  const toText = useValueText(users);
   return (
     <Page title={t('app:pages.audit')} subtitle={t('lead')} actions={<AuditAndLoginsTabs current="/admin/audit" />}>
       <FilterBar filters={filters}>
@@ -60,7 +66,10 @@ export function AuditLogPage() {
         columns={[
           { label: t('action'), cell: ({ action }) => <AuditAction action={action} /> },
           { label: t('target'), cell: (entry) => <AuditTarget entry={entry} /> },
-          { label: t('change'), cell: (entry) => <ChangedFields entry={entry} onOpen={() => setShown(entry)} /> },
+          {
+            label: t('change'),
+            cell: (entry) => <ChangedFields entry={entry} toText={toText} onOpen={() => setShown(entry)} />,
+          },
           {
             label: t('actor'),
             cell: ({ actor_id: id }) =>
@@ -83,7 +92,9 @@ export function AuditLogPage() {
           },
         ]}
       />
-      {shown === undefined ? null : <BeforeAndAfterDialog entry={shown} onClose={() => setShown(undefined)} />}
+      {shown === undefined ? null : (
+        <BeforeAndAfterDialog entry={shown} toText={toText} onClose={() => setShown(undefined)} />
+      )}
     </Page>
   );
 }
@@ -165,27 +176,31 @@ function AuditTarget({ entry }: { readonly entry: AuditEntry }) {
 }
 
 /** Values before and after a change, side by side. */
-function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; readonly onClose: () => void }) {
+interface BeforeAndAfterProps {
+  readonly entry: AuditEntry;
+  readonly toText: ValueText;
+  readonly onClose: () => void;
+}
+
+function BeforeAndAfterDialog({ entry, toText, onClose }: BeforeAndAfterProps) {
   const { t } = useTranslation(NAMESPACES);
-  const side = (value: unknown): Record<string, unknown> =>
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   return (
     <Dialog onClose={onClose} title={`${describeAction(t, entry.action)} · ${describeTarget(t, entry)}`} size="xl">
       <DataTable
         label={t('change')}
-        rows={changedKeys(entry.before, entry.after)}
-        rowKey={(key) => key}
+        rows={toFieldChanges(entry)}
+        rowKey={({ field }) => field}
         columns={[
           {
             label: t('field'),
-            cell: (key) => (
+            cell: ({ field }) => (
               <Text size="sm" fw={600} maw={220} style={{ overflowWrap: 'anywhere' }}>
-                {describeField(t, key)}
+                {describeField(t, kindOf(entry.action), field)}
               </Text>
             ),
           },
-          { label: t('before'), cell: (key) => <Value field={key} value={side(entry.before)[key]} /> },
-          { label: t('after'), cell: (key) => <Value field={key} value={side(entry.after)[key]} /> },
+          { label: t('before'), cell: ({ field, before }) => <Value field={field} value={before} toText={toText} /> },
+          { label: t('after'), cell: ({ field, after }) => <Value field={field} value={after} toText={toText} /> },
         ]}
       />
       <Text size="xs" c="dimmed" mt="md">
@@ -197,31 +212,36 @@ function BeforeAndAfterDialog({ entry, onClose }: { readonly entry: AuditEntry; 
 }
 
 /** A value in words as in the list, or completely if it is too long for that. */
-function Value({ field, value }: { readonly field: string; readonly value: unknown }) {
-  const toText = useValueText();
-  const short = toShortText(value);
-  const text =
-    value === undefined
-      ? '–'
-      : short !== undefined
-        ? toText(field, short)
-        : typeof value === 'string'
-          ? value
-          : JSON.stringify(value, null, 1);
+function Value({
+  field,
+  value,
+  toText,
+}: {
+  readonly field: string;
+  readonly value: unknown;
+  readonly toText: ValueText;
+}) {
+  if (value === undefined) return '–';
+  if (field === 'price' && typeof value === 'object') return <ModelPrice price={value} />;
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-      {text}
+      {toText(field, value)}
     </Text>
   );
 }
 
 const MAX_FIELDS = 2;
 
+interface ChangedFieldsProps {
+  readonly entry: AuditEntry;
+  readonly toText: ValueText;
+  readonly onOpen: () => void;
+}
+
 /** Changes of an audit entry in words; a click opens all values. */
-function ChangedFields({ entry, onOpen }: { readonly entry: AuditEntry; readonly onOpen: () => void }) {
+function ChangedFields({ entry, toText, onOpen }: ChangedFieldsProps) {
   const { t } = useTranslation(NAMESPACES);
-  const describe = useDescribeChange();
-  const changes = toFieldChanges(entry.before, entry.after);
+  const changes = toFieldChanges(entry);
   if (changes.length === 0)
     return (
       <Text size="sm" c="dimmed">
@@ -231,48 +251,31 @@ function ChangedFields({ entry, onOpen }: { readonly entry: AuditEntry; readonly
   const rest = changes.length - MAX_FIELDS;
   return (
     <Anchor component="button" type="button" size="sm" ta="left" onClick={onOpen} style={{ overflowWrap: 'anywhere' }}>
-      {changes.slice(0, MAX_FIELDS).map(describe).join(t('comma'))}
+      {changes
+        .slice(0, MAX_FIELDS)
+        .map((change) => describeChange(t, toText, kindOf(entry.action), change))
+        .join(t('comma'))}
       {rest > 0 ? ` ${t('more', { count: rest, total: changes.length })}` : ''}
     </Anchor>
   );
 }
 
-/** Fields whose values are quota. */
-const AMOUNTS: ReadonlySet<string> = new Set([
-  'quota',
-  'quota_delta',
-  'daily_quota',
-  'interval_quota',
-  'weekly_quota_limit',
-  'monthly_quota_limit',
-  'spend_limit_amount',
-]);
-
-/** Writes the value of a field as pages show it: amounts with their unit, times and switches in words. */
-function useValueText(): (field: string, text: string) => string {
-  const { t } = useTranslation(NAMESPACES);
-  const credits = useFormatCredits();
-  return (field, text) => {
-    if (text === '') return t('none');
-    if (text === 'true' || text === 'false') return t(text === 'true' ? 'yes' : 'no');
-    if (field === 'status') return t(`statuses.${text as 'open'}`, { defaultValue: text });
-    if (AMOUNTS.has(field) && text !== '-1') return credits(Number(text));
-    if (isSwitch(field) && (text === '0' || text === '1')) return t(text === '1' ? 'yes' : 'no');
-    return toSnakeCase(field).endsWith('_at') && Number(text) > 0 ? formatDateTime(Number(text) / 1000) : text;
-  };
-}
+/** Longer values are in the dialog only. */
+const MAX_VALUE_LENGTH = 40;
 
 /** Writes a change as "Priority: 0 → 5". */
-function useDescribeChange(): (change: FieldChange) => string {
-  const { t } = useTranslation(NAMESPACES);
-  const toText = useValueText();
-  return ({ field, before, after }) => {
-    const name = describeField(t, field);
-    if (after === undefined) return name;
-    const to = toText(field, after);
-    return formatLabelled(name, before === undefined ? to : `${toText(field, before)} → ${to}`);
-  };
+function describeChange(t: T, toText: ValueText, kind: string, { field, before, after }: FieldChange): string {
+  const name = describeField(t, kind, field);
+  // What the service stores as an object without words for it would be JSON.
+  if ([before, after].some((value) => isStructured(field, value))) return name;
+  const [from, to] = [toText(field, before), toText(field, after)];
+  if (Math.max(from.length, to.length) > MAX_VALUE_LENGTH) return name;
+  const value = after === undefined ? from : isUnset(before) ? to : `${from} → ${to}`;
+  // The setting is the target, which its own column names.
+  return isSetting(field) ? value : formatLabelled(name, value);
 }
+
+const isUnset = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 type T = TFunction<typeof NAMESPACES>;
 
@@ -288,24 +291,21 @@ function describeTarget(t: T, { target, target_name: name, before, after }: Name
   if (at < 0) return target;
   const kind = target.slice(0, at) as 'user';
   const own = target.slice(at + 1);
-  const id = name || recordedName(before, after) || (isSetting(own) ? describeSetting(t, own) : own);
+  const id = name || recordedName(kind, before, after) || (isSetting(own) ? describeSetting(t, own) : own);
   return t(`targets.${kind}`, { id, defaultValue: target });
 }
 
 /** Converts `expires_at` to "Expires"; unknown fields keep their words. */
-const describeField = (t: T, field: string): string =>
-  isSetting(field)
-    ? describeSetting(t, field)
-    : t(`fields.${toSnakeCase(field) as 'name'}`, { defaultValue: toSnakeCase(field).replaceAll('_', ' ') });
+const describeField = (t: T, kind: string, field: string): string => {
+  if (isSetting(field)) return describeSetting(t, field);
+  const name = toSnakeCase(field);
+  return t([`fields.${kind}_${name as 'name'}`, `fields.${name as 'name'}`], {
+    defaultValue: name.replaceAll('_', ' '),
+  });
+};
 
-/** Entries name some fields as the database does, others as the code does: `expires_at`, `expiresAt`. */
-const toSnakeCase = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-const isSetting = (name: string): boolean => /^[A-Z][A-Z0-9_]+$/.test(name);
-/** A setting that is on or off, and not a number of days, megabytes, credits or codes. */
-const isSwitch = (name: string): boolean => isSetting(name) && !/_(DAYS|MB|QUOTA|ADDRESS)$/.test(name);
 const describeSetting = (t: T, name: string): string =>
-  t(`admin-settings:names.${name as 'SITE_NAME'}`, { defaultValue: name });
+  t([`admin-settings:names.${name as 'SITE_NAME'}`, `fields.${name as 'name'}`], { defaultValue: name });
 
 /** Every known action with its description, as filter options. */
 const listActions = (t: T): readonly { readonly value: string; readonly label: string }[] =>
