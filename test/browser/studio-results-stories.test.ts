@@ -14,7 +14,7 @@ import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
-const { studio } = STRINGS.en;
+const { notifications, studio } = STRINGS.en;
 const price = /^Generate video · [\d.]+ credits$/;
 
 describe('results, ideas and models of the studio', { skip: chromiumPath === undefined && !process.env.CI }, () => {
@@ -32,6 +32,27 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     await page.locator('#prompt').waitFor();
     return page;
   };
+
+  it('announces ready videos by their images, several in a row as a group', async () => {
+    const person = await fixture.running.signUp('announced');
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 5_000_000, note: 'start' });
+    const submit = (prompt: string) => person.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt });
+    await submit('A lone fox');
+    const page = await fixture.open({ width: 390, height: 844 });
+    await signIn(page, 'announced', PASSWORD, '/notifications');
+    await page.getByRole('link', { name: 'A lone fox' }).locator('.tile').waitFor();
+    for (const prompt of ['An owl', 'A crane']) await submit(prompt);
+    await page.getByText(notifications.videosReady_other.replace('{{count}}', '3')).waitFor();
+    await assertAccessible(page, 'a group of notifications');
+    assert.equal(await page.locator('a.tile').count(), 3);
+    await page.getByRole('link', { name: 'A crane' }).click();
+    await page.waitForURL(/\/videos\/task_/);
+    await page.goto('/notifications?unread=true');
+    // The opened one is read, and two are no group.
+    await page.getByRole('link', { name: 'An owl' }).getByText('An owl').waitFor();
+    assert.equal(await page.locator('a.tile').count(), 0);
+    await page.context().close();
+  });
 
   it('generates two videos of one model for twice the price, and stacks results newest first', async () => {
     const page = await open('doubler');

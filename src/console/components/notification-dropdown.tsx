@@ -7,7 +7,8 @@ import { useTranslation } from 'react-i18next';
 import { notificationsQuery } from '../data/notifications.ts';
 import { ErrorAlert } from './error-alert.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
-import { NotificationItem, useMarkAllRead } from './notification-item.tsx';
+import { useMarkAllRead } from './notification-item.tsx';
+import { NotificationList } from './notification-list.tsx';
 
 /** The latest notifications, in a dropdown below the bell. */
 export default function NotificationDropdown({ target }: { readonly target: ReactElement<{ onClick?: () => void }> }) {
@@ -67,9 +68,7 @@ function NotificationPanel({ onClose }: { readonly onClose: () => void }) {
             {t('emptyText')}
           </Text>
         ) : null}
-        {(latest.data?.data ?? []).map((item) => (
-          <NotificationItem key={`${item.type}${item.id}`} item={item} short onOpen={onClose} />
-        ))}
+        <NotificationList items={latest.data?.data ?? []} short onOpen={onClose} />
       </ScrollArea.Autosize>
       <Divider />
       <Group justify="center" py="xs">

@@ -13,7 +13,9 @@ import {
   notificationPath,
 } from '../data/notifications.ts';
 import { toSafeRedirectPath } from '../data/safe-redirect-path.ts';
+import type { Video } from '../data/videos.ts';
 import { RelativeTime } from './relative-time.tsx';
+import { HoverClip } from './video-player.tsx';
 
 const ICONS = {
   system: IconBell,
@@ -24,13 +26,15 @@ const ICONS = {
 
 interface ItemProps {
   readonly item: NotificationItemData;
+  /** The finished video that it is about. */
+  readonly video?: Video | undefined;
   /** Shortens the text where space is tight. */
   readonly short?: boolean;
   readonly onOpen?: () => void;
 }
 
 /** One notification; a click opens its target and marks it as read. */
-export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
+export function NotificationItem({ item, video, short = false, onOpen }: ItemProps) {
   const { t } = useTranslation('notifications');
   const open = useOpenNotification(item, onOpen);
   const target = notificationPath(item);
@@ -39,7 +43,13 @@ export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
   const text = (
     <Group wrap="nowrap" align="flex-start" gap="sm">
       <Indicator disabled={item.is_read} size={8} offset={2} color="accent" mt={2}>
-        <Icon size={19} stroke={1.6} />
+        {video === undefined ? (
+          <Icon size={19} stroke={1.6} />
+        ) : (
+          <span className="tile">
+            <HoverClip video={video} fallback={<Icon size={19} stroke={1.6} />} />
+          </span>
+        )}
       </Indicator>
       <Box flex={1} miw={0}>
         <Text size="sm" fw={item.is_read ? 400 : 650} style={{ overflowWrap: 'anywhere' }} lineClamp={short ? 2 : 4}>
@@ -71,7 +81,8 @@ export function NotificationItem({ item, short = false, onOpen }: ItemProps) {
   );
 }
 
-function useOpenNotification(item: NotificationItemData, onOpen?: () => void): (event: MouseEvent) => void {
+/** Opens the target of a notification and marks it as read. */
+export function useOpenNotification(item: NotificationItemData, onOpen?: () => void): (event: MouseEvent) => void {
   const { history } = useRouter();
   const queries = useQueryClient();
   const read = useMutation({

@@ -6,7 +6,8 @@ import { useTranslation } from 'react-i18next';
 import { LOCALES, type Locale } from '../../../contract/messages/locales.ts';
 import { putMailSettings, putPreferences, type Topic } from '../../../contract/notifications.ts';
 import { ErrorAlert } from '../../components/error-alert.tsx';
-import { NotificationItem, useMarkAllRead } from '../../components/notification-item.tsx';
+import { useMarkAllRead } from '../../components/notification-item.tsx';
+import { NotificationList } from '../../components/notification-list.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
@@ -79,9 +80,7 @@ export function NotificationsPage() {
       ) : null}
       {(list.data?.data.length ?? 0) > 0 ? (
         <Paper withBorder style={{ overflow: 'hidden' }}>
-          {list.data?.data.map((item) => (
-            <NotificationItem key={`${item.type}${item.id}`} item={item} />
-          ))}
+          <NotificationList items={list.data?.data ?? []} />
         </Paper>
       ) : null}
       <Pager

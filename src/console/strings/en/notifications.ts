@@ -7,6 +7,8 @@ export default {
   show: 'Show',
   everything: 'All',
   unread: 'Unread',
+  videosReady_one: '{{count}} video is ready',
+  videosReady_other: '{{count}} videos are ready',
   unreadCount: 'Unread ({{count}})',
   emptyTitle: 'Nothing yet',
   emptyText: 'Failed videos, replies to your tickets, new devices and announcements appear here as they happen.',

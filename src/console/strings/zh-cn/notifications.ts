@@ -10,6 +10,8 @@ export default {
   show: '显示',
   everything: '全部',
   unread: '未读',
+  videosReady_one: '{{count}} 个视频已生成',
+  videosReady_other: '{{count}} 个视频已生成',
   unreadCount: '未读（{{count}}）',
   emptyTitle: '暂无通知',
   emptyText: '视频生成失败、工单回复、新设备登录和公告都会即时显示在这里。',
