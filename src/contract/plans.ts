@@ -267,6 +267,23 @@ export const adminListRedemptionCodes = endpoint({
   query: Type.Object({ ...PageQuery, ...CodeFilter, sort: SortBy(CODE_SORTS, 'Default: the newest first.') }),
   response: ListOf(CodeListItem),
 });
+export const adminListRedemptionBatches = endpoint({
+  ...admin,
+  method: 'GET',
+  path: '/api/admin/redemption-batches',
+  summary: 'Batches of redemption codes, newest first',
+  query: Type.Object(PageQuery),
+  response: ListOf(
+    Type.Object({
+      id: Type.Integer(),
+      note: Type.String(),
+      package_code: Type.String({ description: 'Empty: for quota.' }),
+      quota: Type.Integer({ description: 'Of each code.' }),
+      count: Type.Integer({ description: 'Number of codes.' }),
+      created_time: Time,
+    }),
+  ),
+});
 export const adminCreateRedemptionCodes = endpoint({
   ...admin,
   method: 'POST',

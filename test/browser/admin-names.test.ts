@@ -25,7 +25,7 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
   });
   after(() => fixture.stop());
 
-  const { admin, audit, list } = STRINGS.en;
+  const { admin, adminPlans, audit, list } = STRINGS.en;
   const open = async (path: string): Promise<void> => {
     await page.goto(path);
     await waitForContent(page);
@@ -95,6 +95,18 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
     for (const text of ['29.00 credits', '1.00 credits', '30 days', '1 h'])
       await dialog.getByText(text, { exact: true }).waitFor();
     assert.equal(await dialog.getByText(audit.fields.weekly_quota_limit).count(), 0);
+    await page.keyboard.press('Escape');
+  });
+
+  it('filters codes by the name of their batch', async () => {
+    await fixture.running.root.ok('POST', '/api/admin/redemption-codes', { quota: 500_000, count: 1, note: 'Spring' });
+    await open('/admin/codes');
+    await page.getByRole('combobox', { name: adminPlans.codes.batch }).click();
+    await page.getByRole('option', { name: /^Pro · 2 codes · / }).click();
+    await page.waitForURL(/batch_id=1$/);
+    await page.getByText('2 entries').waitFor();
+    await page.getByRole('button', { name: adminPlans.codes.voidBatch }).click();
+    await page.getByRole('dialog', { name: /“Pro · 2 codes · / }).waitFor();
     await page.keyboard.press('Escape');
   });
 

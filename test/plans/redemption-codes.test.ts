@@ -104,6 +104,26 @@ forEachDatabase((_name, _open, freshUrl) => {
     await plansApp.root.fails(200, 'POST', '/api/admin/redemption-codes', { package_code: 'nowhere', count: 1 });
   });
 
+  it('lists batches by what their codes give, the newest first', async () => {
+    await plansApp.card({ package_code: 'batched', level: 1, duration_days: 10, daily_quota: 100 });
+    await plansApp.codesFor({ quota: 55, count: 3, note: 'Spring' });
+    await plansApp.codesFor({ package_code: 'batched', count: 2 });
+    const answer = await plansApp.root.send('GET', '/api/admin/redemption-batches?page_size=2');
+    const [plan, credits] = answer.body.data as { id: number; count: number; created_time: number }[];
+    const { body } = await plansApp.root.send('GET', `/api/admin/redemption-codes?batch_id=${credits?.id}`);
+    assert.equal((body.data as unknown[]).length, 3);
+    const created_time = Math.floor(plansApp.clock.now() / 1000);
+    assert.deepEqual(
+      [plan, credits],
+      [
+        { id: plan?.id, note: '', package_code: 'batched', quota: 0, count: 2, created_time },
+        { id: credits?.id, note: 'Spring', package_code: '', quota: 55, count: 3, created_time },
+      ],
+    );
+    assert.ok(Number(answer.body.total) >= 2);
+    await (await plansApp.fresh()).fails(403, 'GET', '/api/admin/redemption-batches');
+  });
+
   it('expires codes to the second', async () => {
     const person = await plansApp.fresh();
     const end = Math.floor(plansApp.clock.now() / 1000) + 60;

@@ -12,6 +12,7 @@ import { adminListOrganizations } from '../../contract/organizations.ts';
 import {
   type adminGetPackageCard,
   adminListPackageCards,
+  adminListRedemptionBatches,
   type adminListRedemptionCodes,
 } from '../../contract/plans.ts';
 import type { adminGetTicket } from '../../contract/tickets.ts';
@@ -92,6 +93,16 @@ export function usePlanOptions() {
     .map((plan) => ({ value: plan.package_code, label: plan.name }));
   return { options, error: plans.error };
 }
+
+/** A batch of redemption codes. */
+export type CodeBatch = ListItem<typeof adminListRedemptionBatches>;
+
+/** The newest batches of redemption codes; empty while loading. */
+export function useCodeBatches(): readonly CodeBatch[] {
+  const { data } = useQuery(listQuery(adminListRedemptionBatches, { page_size: String(MAX_IDS) }));
+  return data?.data ?? NO_BATCHES;
+}
+const NO_BATCHES: readonly CodeBatch[] = [];
 
 /** URLs write a slash in a model name as `~`. */
 export const toModelUrlSegment = (id: string): string => id.replaceAll('/', '~');

@@ -321,6 +321,7 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'One redemption code, masked': '单个兑换码（已遮盖）',
   'All plans': '所有套餐',
   'Redemption codes, masked': '兑换码（已遮盖）',
+  'Batches of redemption codes, newest first': '兑换码批次，最新的在前',
   'Change a plan, for its holders too; only the named keys change': '修改套餐，对持有者同样生效；只更改所列的键',
   'Change the expiry of an unused code, even after it expired': '修改未用兑换码的到期时间，已过期的也可',
   'Revoke the unused codes of a batch': '作废一批未使用的兑换码',

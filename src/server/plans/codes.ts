@@ -160,6 +160,35 @@ export class RedemptionCodeStore {
     return Number((await voidUnused(trx).where('batch_id', '=', batchId).executeTakeFirst()).numUpdatedRows);
   }
 
+  /** Newest first. All codes of a batch give the same. */
+  async listBatches({ pageSize, offset }: Pick<Page, 'pageSize' | 'offset'>) {
+    const { kysely } = this.#database;
+    const [rows, count] = await Promise.all([
+      kysely
+        .selectFrom('redemption_batches as b')
+        .innerJoin('redemption_codes as r', 'r.batch_id', 'b.id')
+        .leftJoin('plans as p', 'p.id', 'r.plan_id')
+        .select(({ fn }) => [
+          'b.id',
+          'b.note',
+          'b.created_at',
+          fn.max('p.package_code').as('package_code'),
+          fn.max('r.quota').as('quota'),
+          fn.countAll<number>().as('count'),
+        ])
+        .groupBy(['b.id', 'b.note', 'b.created_at'])
+        .orderBy('b.id', 'desc')
+        .limit(pageSize)
+        .offset(offset)
+        .execute(),
+      kysely
+        .selectFrom('redemption_batches')
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow(),
+    ]);
+    return { rows, total: Number(count.total) };
+  }
+
   async batchExists(trx: Trx, id: number): Promise<boolean> {
     const row = await trx
       .selectFrom('redemption_batches')
@@ -489,6 +518,11 @@ export class RedemptionCodeAdminService {
   /** Newest first. */
   list(filter: CodeFilter, page: Page, sort?: CodeSort): Promise<{ rows: CodeListItem[]; total: number }> {
     return this.#dependencies.codes.list(filter, this.#dependencies.clock.now(), page, sort);
+  }
+
+  /** Newest first. */
+  listBatches(page: Page): ReturnType<RedemptionCodeStore['listBatches']> {
+    return this.#dependencies.codes.listBatches(page);
   }
 
   /** @throws AppError `not_exist` */

@@ -1,5 +1,6 @@
 import * as endpoints from '../../contract/plans.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
+import { toSeconds } from '../../contract/time-units.ts';
 import { type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
 import {
   type CodeFilter,
@@ -66,6 +67,20 @@ function addCodeRoutes(routes: RouteRegistry, { codes, clock }: Plans): void {
     const now = clock.now();
     return list(
       rows.map((row) => toCodeListItem(row, now)),
+      total,
+    );
+  });
+  routes.add(endpoints.adminListRedemptionBatches, async ({ query }) => {
+    const { rows, total } = await codes.listBatches(toPage(query));
+    return list(
+      rows.map(({ id, note, package_code, quota, count, created_at }) => ({
+        id,
+        note,
+        package_code: package_code ?? '',
+        quota: Number(quota),
+        count: Number(count),
+        created_time: toSeconds(created_at),
+      })),
       total,
     );
   });

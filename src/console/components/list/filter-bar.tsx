@@ -54,13 +54,11 @@ export function TextFilter({
   label,
   width = 220,
   placeholder,
-  pattern,
-}: FilterFieldProps & { readonly placeholder?: string; readonly pattern?: RegExp }) {
+}: FilterFieldProps & { readonly placeholder?: string }) {
   const current = filters.value[name] ?? '';
   const [text, setText] = useState(current);
   useEffect(() => setText(current), [current]);
   const apply = useDebouncedCallback((next: string) => filters.set(name, next), 300);
-  const isInvalid = text !== '' && pattern?.test(text) === false;
   return (
     <TextInput
       label={label}
@@ -68,17 +66,13 @@ export function TextFilter({
       leftSection={<IconSearch size={15} />}
       w={{ base: '100%', xs: width }}
       value={text}
-      error={isInvalid}
       onChange={({ currentTarget: { value } }) => {
         setText(value);
-        if (value === '' || pattern?.test(value.trim()) !== false) apply(value.trim());
+        apply(value.trim());
       }}
     />
   );
 }
-
-/** Numeric id of an entity in the URL. */
-export const ID_PATTERN = /^[1-9][0-9]{0,15}$/;
 
 /** A filter with a few values; empty selects all. */
 export function ChoiceFilter({
@@ -315,7 +309,7 @@ export function ModelFilter({ filters }: EntityFilterProps) {
 }
 
 /** Adds the value from the URL to the options, even if it is no longer offered. */
-const withSelected = (
+export const withSelected = (
   choices: readonly { readonly value: string; readonly label: string }[],
   selected: string | undefined,
 ) =>

@@ -31,7 +31,7 @@ import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../compone
 import { toErrorMessage } from '../../../components/error-alert.tsx';
 import { AmountInput } from '../../../components/limit-fields.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
-import { ChoiceFilter, FilterBar, ID_PATTERN, TextFilter } from '../../../components/list/filter-bar.tsx';
+import { ChoiceFilter, FilterBar, withSelected } from '../../../components/list/filter-bar.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
@@ -40,8 +40,10 @@ import { useFormValues, useSaveAndClose } from '../../../components/save-form.ts
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import {
+  type CodeBatch,
   type CodeListItem,
   listQuery,
+  useCodeBatches,
   useInvalidateQueries,
   usePlanNames,
   usePlanOptions,
@@ -50,7 +52,7 @@ import {
 import { callApi, sendRequest } from '../../../data/api-client.ts';
 import { creditsToQuota, formatDateField, toEndOfDay } from '../../../data/field-values.ts';
 import { downloadFile } from '../../../data/files.ts';
-import { formatAside, formatDate } from '../../../data/format-values.ts';
+import { formatAside, formatDate, formatDateTime } from '../../../data/format-values.ts';
 import { useStatus } from '../../../data/self.ts';
 
 const STATUS_COLOR: Readonly<Record<CodeStatus, string>> = {
@@ -77,13 +79,16 @@ export function RedemptionCodesPage() {
     </Button>
   );
   const { batch_id: batch } = filters.value;
+  const nameOf = useBatchName();
+  const known = useCodeBatches().find(({ id }) => String(id) === batch);
+  const batchName = known === undefined ? `#${batch}` : nameOf(known);
   return (
     <Page
       title={t('app:pages.codes')}
       subtitle={t('codes.lead')}
       actions={
         <>
-          {batch === undefined ? null : <RevokeCodeBatch id={Number(batch)} />}
+          {batch === undefined ? null : <RevokeCodeBatch id={Number(batch)} name={batchName} />}
           <ExportCodes filter={filters.value} total={codes.data?.total ?? 0} />
           {isListEmpty(codes, filters) ? null : make}
         </>
@@ -166,6 +171,8 @@ function CodeBulkBar({ selection }: { readonly selection: RowSelection<CodeListI
 function CodeFilters({ filters }: { readonly filters: ListFilters }) {
   const { t } = useTranslation('admin-plans');
   const plans = usePlanOptions();
+  const batches = useCodeBatches();
+  const nameOf = useBatchName();
   return (
     <FilterBar filters={filters}>
       <ChoiceFilter
@@ -177,7 +184,16 @@ function CodeFilters({ filters }: { readonly filters: ListFilters }) {
           label: t(`codes.states.${value as CodeStatus}`),
         }))}
       />
-      <TextFilter filters={filters} name="batch_id" label={t('codes.batchId')} width={160} pattern={ID_PATTERN} />
+      <ChoiceFilter
+        filters={filters}
+        name="batch_id"
+        label={t('codes.batch')}
+        width={260}
+        choices={withSelected(
+          batches.map((batch) => ({ value: String(batch.id), label: nameOf(batch) })),
+          filters.value.batch_id,
+        )}
+      />
       <ChoiceFilter
         filters={filters}
         name="package_code"
@@ -195,16 +211,22 @@ function CodeValue({ code }: { readonly code: CodeListItem }) {
   return code.package_code === '' ? quota(code.quota) : planName(code.package_code);
 }
 
-function BatchLink({ code: { batch_id: id, note } }: { readonly code: CodeListItem }) {
+/** Names a batch by its note, or by what its codes give, with their number and the time. */
+function useBatchName() {
+  const { t } = useTranslation('admin-plans');
+  const credits = useFormatCredits();
+  const planName = usePlanNames();
+  return ({ note, package_code: plan, quota, count, created_time: at }: CodeBatch): string =>
+    [note || (plan === '' ? credits(quota) : planName(plan)), t('codes.countOf', { count }), formatDateTime(at)].join(
+      ' · ',
+    );
+}
+
+function BatchLink({ code: { batch_id: id, note, created_time: at } }: { readonly code: CodeListItem }) {
   return (
-    <Group gap={6} wrap="nowrap" maw={220}>
-      <RouteLink to="/admin/codes" search={{ batch_id: id }} size="sm">
-        {`#${id}`}
-      </RouteLink>
-      <Text size="xs" c="dimmed" truncate title={note}>
-        {note}
-      </Text>
-    </Group>
+    <RouteLink to="/admin/codes" search={{ batch_id: id }} size="sm" truncate display="block" maw={220} title={note}>
+      {note || formatDateTime(at)}
+    </RouteLink>
   );
 }
 
@@ -391,7 +413,7 @@ function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly
 }
 
 /** Revokes the codes of a leaked batch; redeemed codes stay redeemed. */
-function RevokeCodeBatch({ id }: { readonly id: number }) {
+function RevokeCodeBatch({ id, name }: { readonly id: number; readonly name: string }) {
   const { t } = useTranslation('admin-plans');
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
@@ -402,7 +424,7 @@ function RevokeCodeBatch({ id }: { readonly id: number }) {
   };
   return (
     <ConfirmDialog
-      title={t('codes.voidBatchTitle', { id })}
+      title={t('codes.voidBatchTitle', { name })}
       confirmLabel={t('codes.voidBatch')}
       onConfirm={withdraw}
       trigger={(open) => (
