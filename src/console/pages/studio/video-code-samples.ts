@@ -18,14 +18,18 @@ function withoutData(body: Body): Body {
   };
 }
 
-/** A video request as code in several languages: submit, wait, and save the file unless the video failed. */
-export const videoCodeSamples = (given: Body, baseUrl: string) => {
+/**
+ * A video request as code in several languages: submit, wait, and save the file unless the video failed.
+ *
+ * @param version of the service, whose release has the file of the command line
+ */
+export const videoCodeSamples = (given: Body, baseUrl: string, version = 'X.Y.Z') => {
   const body = withoutData(given);
   return {
     curl: toCurlSample(body, baseUrl),
     Python: toPythonSample(body, baseUrl),
     'Node.js': toNodeSample(body, baseUrl),
-    CLI: toCliCommand(body, baseUrl),
+    CLI: `# Once, with the file of the release: npm install -g reelgate-cli-${version}.tgz\n${toCliCommand(body, baseUrl)}`,
   };
 };
 

@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
+import { useStatus } from '../../data/self.ts';
 import { videoCodeSamples } from './video-code-samples.ts';
 
 interface VideoCodeSamplesDialogProps {
@@ -14,7 +15,7 @@ export default function VideoCodeSamplesDialog({ body, onClose }: VideoCodeSampl
     <CodeSamplesDialog
       title={t('codeTitle')}
       hint={t('codeHint')}
-      samples={videoCodeSamples(body, location.origin)}
+      samples={videoCodeSamples(body, location.origin, useStatus().data?.version)}
       onClose={onClose}
     />
   );

@@ -301,7 +301,7 @@ export default {
     groups: { video: 'Generate a video', chat: 'Chat and assistants' },
     hints: {
       videoCurl: 'Run this in a terminal with jq: it generates a video and saves it as video.mp4.',
-      videoSdk: 'With the Reelgate SDK for JavaScript: starts a video and waits for it.',
+      videoSdk: 'With the Reelgate SDK for JavaScript, a file of the release: starts a video and waits for it.',
       videoPython: 'With Python: starts a video, waits for it and saves the file.',
       curl: 'Run this in a terminal; a response shows that the key works.',
       env: 'Most programs that speak the OpenAI API read these two variables.',
@@ -321,7 +321,7 @@ export default {
       openWebUi: 'Start it with this command, or enter both under Admin settings → Connections.',
       libreChat: 'Add this endpoint to librechat.yaml and restart LibreChat.',
       cursor: 'Under Cursor settings → Models, turn on “Override OpenAI Base URL” and enter this address and key.',
-      cli: 'The command shows progress and saves the file; it reads these two variables.',
+      cli: 'Install the command once, with Node.js and the file of the release. It shows progress, saves the video and reads these two variables.',
     },
   },
   mailbox: {

@@ -296,7 +296,7 @@ export default {
     groups: { video: '生成视频', chat: '对话与助手' },
     hints: {
       videoCurl: '在装有 jq 的终端中运行：生成一个视频并保存为 video.mp4。',
-      videoSdk: '使用 Reelgate JavaScript SDK：提交视频并等待完成。',
+      videoSdk: '使用发行版中的 Reelgate JavaScript SDK：提交视频并等待完成。',
       videoPython: '使用 Python：提交视频、等待完成并保存文件。',
       curl: '在终端中运行；收到响应即表示密钥可用。',
       env: '大多数支持 OpenAI API 的程序会读取这两个变量。',
@@ -315,7 +315,7 @@ export default {
       openWebUi: '用此命令启动，或在“管理员设置 → 外部连接”中填写地址和密钥。',
       libreChat: '将此端点加入 librechat.yaml，然后重启 LibreChat。',
       cursor: '在 Cursor 设置的 Models 中启用“Override OpenAI Base URL”，填写此地址和密钥。',
-      cli: '命令会显示进度并保存文件；它读取这两个环境变量。',
+      cli: '先用发行版中的文件安装一次该命令（需要 Node.js）。命令会显示进度、保存视频，并读取这两个环境变量。',
     },
   },
   mailbox: {

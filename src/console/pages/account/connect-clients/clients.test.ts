@@ -9,6 +9,7 @@ const CONNECTION = {
   model: 'gpt-x',
   videoModel: 'kling-v3',
   siteName: '视频站 ÿþ?>',
+  version: '9.8.7',
 };
 
 test('every client has a hint, and its samples contain the base URL and the key', () => {
@@ -63,6 +64,13 @@ test('the first clients generate a video, and say why one failed', () => {
     assert.doesNotMatch(text, /YOUR_API_KEY/, id);
     if (id !== 'cli') assert.match(text, /error/, id);
   }
+});
+
+test('clients of ours are installed from the release of the service', () => {
+  const textOf = (id: string): string =>
+    (CLIENTS.find((client) => client.id === id)?.samples(CONNECTION) ?? []).map(({ text }) => text).join('\n');
+  assert.match(textOf('cli'), /npm install -g reelgate-cli-9\.8\.7\.tgz/);
+  assert.match(textOf('videoSdk'), /npm install reelgate-sdk-9\.8\.7\.tgz/);
 });
 
 test('clients in containers reach a service on the same machine by the name of the host', () => {

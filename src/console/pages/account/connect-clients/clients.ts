@@ -199,13 +199,14 @@ const PROMPT = 'A paper boat on a rainy street at dusk';
 /** The studio's sample in one language, with the key. */
 const videoSample =
   (language: keyof ReturnType<typeof videoCodeSamples>, file?: string): Client['samples'] =>
-  ({ origin, apiKey, videoModel }) => {
-    const text = videoCodeSamples({ model: videoModel, prompt: PROMPT }, origin)[language];
+  ({ origin, apiKey, videoModel, version }) => {
+    const text = videoCodeSamples({ model: videoModel, prompt: PROMPT }, origin, version)[language];
     return [{ file, text: text.replaceAll(API_KEY_PLACEHOLDER, apiKey) }];
   };
 
-const videoSdk: Client['samples'] = ({ origin, apiKey, videoModel }) => [
-  { text: 'npm install @reelgate/sdk' },
+const videoSdk: Client['samples'] = ({ origin, apiKey, videoModel, version }) => [
+  // Neither this package nor that of the command line is in a registry.
+  { text: `npm install reelgate-sdk-${version}.tgz` },
   {
     file: 'video.mjs',
     text: [
@@ -303,4 +304,6 @@ export interface SampleValues {
   /** A video model this key can call. */
   readonly videoModel: string;
   readonly siteName: string;
+  /** Of the service; its release has the packages for clients. */
+  readonly version: string;
 }

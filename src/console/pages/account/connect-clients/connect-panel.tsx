@@ -49,6 +49,7 @@ export function ConnectPanel({ tokenId, page, apiKey, allowedModels }: ConnectPa
     model: chatModel?.id ?? MODEL_PLACEHOLDER,
     videoModel: initialModel(usable, status?.default_video_model)?.id ?? VIDEO_MODEL_PLACEHOLDER,
     siteName,
+    version: status?.version ?? 'X.Y.Z',
   };
   const select = (id: string | null): void => setClientId(CLIENTS.find((each) => each.id === id)?.id ?? 'videoCurl');
   return (
