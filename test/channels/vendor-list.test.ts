@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CHANNEL_VENDORS } from '../../src/contract/channels.ts';
+import { PRICE_NOTES_ZH_CN } from '../../src/contract/messages/price-notes-zh-cn.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
@@ -40,6 +41,18 @@ describe('vendor list', () => {
     assert.deepEqual(forms.get('kling'), [keyPair, apiKey]);
     assert.deepEqual(forms.get('veo'), [apiKey, serviceAccount]);
     assert.deepEqual(forms.get('openai'), [apiKey]);
+  });
+
+  it('notes where prices come from in the language of the caller', async () => {
+    const { body } = await service.root.send('GET', '/api/admin/vendors', undefined, { 'accept-language': 'zh-CN' });
+    const notesOf = (rows: readonly VendorRow[]): readonly string[] =>
+      rows.flatMap(({ models }) => models.flatMap(({ price_source: listed }) => listed?.note || []));
+    const [english, chinese] = [notesOf(await list()), notesOf(body.data as readonly VendorRow[])];
+    assert.deepEqual([...new Set(english)].toSorted(), Object.keys(PRICE_NOTES_ZH_CN).toSorted());
+    assert.deepEqual(
+      chinese,
+      english.map((note) => PRICE_NOTES_ZH_CN[note]),
+    );
   });
 
   it('lists models with their capabilities, default price and known retirement', async () => {
@@ -89,6 +102,7 @@ interface VendorRow {
   readonly models: readonly {
     readonly id: string;
     readonly price: unknown;
+    readonly price_source: { readonly note: string } | null;
     readonly capability: { readonly title: string } | null;
     readonly lifecycle: readonly { readonly stage: string; readonly retires_on: string | null }[];
   }[];

@@ -114,13 +114,17 @@ export type CredentialScheme = Vendor['credentials'][number];
 /** One field of a credential scheme. */
 export type CredentialField = CredentialScheme['fields'][number];
 
-/** The list of vendors only changes with a release of the server. */
-const vendorsQuery = { ...dataQuery(listVendors, {}), staleTime: Number.POSITIVE_INFINITY } as const;
+/** The list of vendors, in a language, only changes with a release of the server. */
+const vendorsQuery = (language: string) => ({
+  ...dataQuery(listVendors, {}),
+  queryKey: ['admin', listVendors.path, language],
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 /** Vendors for which a channel can be created, titled in the language of the page; empty while loading. */
 export function useVendors(): readonly Vendor[] {
-  const { t } = useTranslation('admin-channels');
-  const { data } = useQuery(vendorsQuery);
+  const { t, i18n } = useTranslation('admin-channels');
+  const { data } = useQuery(vendorsQuery(i18n.language));
   return useMemo(
     () =>
       (data ?? []).map((vendor) => ({

@@ -1,6 +1,8 @@
 import type { Static } from 'typebox';
 import * as endpoints from '../../contract/channels.ts';
 import { operationsOf } from '../../contract/generation-ways.ts';
+import type { Locale } from '../../contract/messages/locales.ts';
+import { PRICE_NOTES_ZH_CN } from '../../contract/messages/price-notes-zh-cn.ts';
 import * as modelEndpoints from '../../contract/models.ts';
 import { type Capability, listVendors, type VendorRow } from '../../contract/models.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
@@ -332,10 +334,12 @@ function toModelRow(row: ModelRow, catalog: Catalog): Static<typeof modelEndpoin
 
 /** Registers the endpoint with the facts about each vendor that the administrator's forms need. */
 function addVendorRoutes(routes: RouteRegistry, vendors: VendorRegistry): void {
-  routes.add(listVendors, async () => ok(vendors.profiles.map((profile) => toVendorRow(profile, vendors))));
+  routes.add(listVendors, async ({ request }) =>
+    ok(vendors.profiles.map((profile) => toVendorRow(profile, vendors, request.locale))),
+  );
 }
 
-function toVendorRow(profile: VendorProfile, vendors: VendorRegistry): Static<typeof VendorRow> {
+function toVendorRow(profile: VendorProfile, vendors: VendorRegistry, locale: Locale): Static<typeof VendorRow> {
   const adapter = vendors.find(profile.name);
   return {
     name: profile.name,
@@ -352,7 +356,7 @@ function toVendorRow(profile: VendorProfile, vendors: VendorRegistry): Static<ty
         price_source: {
           source: model.listed.source,
           confirmed_on: model.listed.confirmedOn,
-          note: model.listed.note,
+          note: (locale === 'zh-CN' ? PRICE_NOTES_ZH_CN[model.listed.note] : undefined) ?? model.listed.note,
         },
         capability: toCapability(model),
         lifecycle: vendors.lifecycles(profile.name, model.id).map(toLifecycle),

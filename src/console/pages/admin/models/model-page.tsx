@@ -394,7 +394,7 @@ function ListedPrice({ vendor, id }: { readonly vendor: string; readonly id: str
       {note === '' ? null : (
         <>
           {' · '}
-          <span lang="en">{note}</span>
+          {note}
         </>
       )}
     </Text>
