@@ -18,7 +18,6 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { NO_PACKAGE } from '../../contract/plans.ts';
-import { ReelgateError } from '../../sdk/errors.ts';
 import type { StreamEvent } from '../../sdk/notifications.ts';
 import { fetchStatus } from '../data/api-client.ts';
 import {
@@ -29,6 +28,7 @@ import {
 } from '../data/notifications.ts';
 import { PLAN_KEY, selfQuery, useSelf, useSiteName } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
+import { isUnreachable } from './error-alert.tsx';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
 import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
@@ -150,14 +150,19 @@ function ServiceUnreachableNotice() {
   const { t } = useTranslation();
   const queries = useQueryClient();
   const [isLost, setLost] = useState(false);
-  useEffect(
-    () =>
-      queries.getQueryCache().subscribe((event) => {
-        if (event.type === 'updated' && event.action.type === 'error' && isUnreachable(event.action.error))
-          setLost(true);
-      }),
-    [queries],
-  );
+  useEffect(() => {
+    const notice = (event: {
+      readonly type: string;
+      readonly action?: { readonly type: string; readonly error?: unknown };
+    }) => {
+      if (event.type === 'updated' && event.action?.type === 'error' && isUnreachable(event.action.error))
+        setLost(true);
+    };
+    const ends = [queries.getQueryCache().subscribe(notice), queries.getMutationCache().subscribe(notice)];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [queries]);
   useEffect(() => {
     if (!isLost) return;
     const probe = async (): Promise<void> => {
@@ -180,11 +185,6 @@ function ServiceUnreachableNotice() {
     </div>
   );
 }
-
-/** True for a network failure, or if the proxy has no service behind it. */
-const isUnreachable = (error: unknown): boolean =>
-  error instanceof ReelgateError &&
-  (error.code === 'network' || ['http_502', 'http_503', 'http_504'].includes(error.code));
 
 const ShortcutsDialog = lazy(() => import('./shortcuts-dialog.tsx'));
 

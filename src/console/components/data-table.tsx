@@ -21,7 +21,7 @@ import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
 import { ADMIN_PAGE_SIZE, type ListResponse } from '../data/admin.ts';
 import { readOrganization } from '../data/browser-storage.ts';
 import { formatCount } from '../data/format-values.ts';
-import { ErrorAlert } from './error-alert.tsx';
+import { QueryError } from './error-alert.tsx';
 import { nextSort, sortRows } from './list/sort-rows.ts';
 import type { ListFilters } from './list/use-list-filters.ts';
 import { EmptyState } from './page.tsx';
@@ -369,19 +369,19 @@ interface PagedTableProps<Row> {
 
 /** Whether a list is empty without any filter; {@link PagedTable} then shows its empty state. */
 export const isListEmpty = (
-  { data, error, isPlaceholderData }: UseQueryResult<ListResponse<unknown>>,
+  { data, isPlaceholderData }: UseQueryResult<ListResponse<unknown>>,
   filters: ListFilters,
-): boolean => error === null && data?.total === 0 && !filters.active && !isPlaceholderData;
+): boolean => data?.total === 0 && !filters.active && !isPlaceholderData;
 
 /** One page of a list in each of its states: loading, failed, empty, without a match for the filters, or filled. */
 export function PagedTable<Row>(props: PagedTableProps<Row>) {
   const { label, query, filters, columns, rowKey, emptyState, selection } = props;
   const { t } = useTranslation('list');
   const { data, error, isPlaceholderData } = query;
-  if (error !== null) {
+  if (error !== null && data === undefined) {
     return (
       <>
-        <ErrorAlert error={error} retry={() => void query.refetch()} />
+        <QueryError query={query} />
         {filters.active ? <ClearFilters filters={filters} /> : null}
       </>
     );
@@ -396,6 +396,7 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
   }
   return (
     <>
+      <QueryError query={query} />
       <DataTable
         label={label}
         columns={columns}

@@ -31,6 +31,27 @@ export function ErrorAlert({ error, retry }: { readonly error: unknown; readonly
   );
 }
 
+interface QueryErrorProps {
+  readonly query: {
+    readonly data: unknown;
+    readonly error: unknown;
+    readonly refetch: () => Promise<unknown>;
+  };
+}
+
+/**
+ * Why a query failed. While the service is unreachable and there is data to show, nothing: the layout says so, and
+ * refetches once the service responds.
+ */
+export function QueryError({ query: { data, error, refetch } }: QueryErrorProps) {
+  return data !== undefined && isUnreachable(error) ? null : <ErrorAlert error={error} retry={() => void refetch()} />;
+}
+
+/** True for a network failure, or if the proxy has no service behind it. */
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof ReelgateError &&
+  (error.code === 'network' || ['http_502', 'http_503', 'http_504'].includes(error.code));
+
 /** The text of an error. @param unreachable text used if the service could not be reached */
 export function toErrorMessage(error: unknown, unreachable: string): string {
   if (error instanceof ReelgateError) return error.code === 'network' ? unreachable : error.message;

@@ -10,7 +10,7 @@ import { callApi } from '../data/api-client.ts';
 import { formatDateTime } from '../data/format-values.ts';
 import { type Column, DataTable } from './data-table.tsx';
 import { describeBrowser } from './describe-browser.ts';
-import { ErrorAlert } from './error-alert.tsx';
+import { QueryError } from './error-alert.tsx';
 import { useListFilters } from './list/use-list-filters.ts';
 import { RelativeTime } from './relative-time.tsx';
 
@@ -45,7 +45,7 @@ export function RecentLoginAttempts({ userId }: { readonly userId?: number }) {
         checked={onlyFailed}
         onChange={(event) => filters.set('failed', event.currentTarget.checked ? 'true' : undefined)}
       />
-      <ErrorAlert error={logins.error} retry={() => void logins.refetch()} />
+      <QueryError query={logins} />
       {rows?.length === 0 ? (
         <Text size="sm" c="dimmed" role="status">
           {t('loginHistory.none')}

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { cloneElement, type ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import { notificationsQuery } from '../data/notifications.ts';
-import { ErrorAlert } from './error-alert.tsx';
+import { QueryError } from './error-alert.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 import { useMarkAllRead } from './notification-item.tsx';
 import { NotificationList } from './notification-list.tsx';
@@ -56,7 +56,7 @@ function NotificationPanel({ onClose }: { readonly onClose: () => void }) {
       </Group>
       <Divider />
       <ScrollArea.Autosize mah="min(60vh, 480px)" type="auto" viewportProps={{ tabIndex: 0 }}>
-        <ErrorAlert error={latest.error} retry={() => void latest.refetch()} />
+        <QueryError query={latest} />
         {latest.data === undefined && latest.error === null ? (
           <Stack p="md">
             <Skeleton h={44} />

@@ -26,7 +26,7 @@ import {
   useRowSelection,
 } from '../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { AmountInput, SpendLimitFields, SpendLimitText } from '../../components/limit-fields.tsx';
 import { BulkBar } from '../../components/list/bulk-bar.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
@@ -71,7 +71,7 @@ export function ApiKeysPage() {
   );
   return (
     <Page title={t('apiKeys.title')} subtitle={t('apiKeys.lead')} actions={tokens.data?.total === 0 ? undefined : make}>
-      <ErrorAlert error={tokens.error} retry={() => void tokens.refetch()} />
+      <QueryError query={tokens} />
       {tokens.data === undefined && tokens.error === null ? <PageLoadingIndicator /> : null}
       {tokens.data?.total === 0 ? (
         <EmptyState icon={<IconKey size={28} />} title={t('apiKeys.emptyTitle')} action={make}>

@@ -19,7 +19,7 @@ import { useTranslation } from 'react-i18next';
 import { endDevice, NAME_LENGTH_MAX, renameDevice } from '../../../contract/device-auth.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -44,7 +44,7 @@ export function DevicesPage() {
       subtitle={t('devices.lead')}
       actions={devices.data?.total === 0 ? undefined : confirm}
     >
-      <ErrorAlert error={devices.error} retry={() => void devices.refetch()} />
+      <QueryError query={devices} />
       {devices.data === undefined && devices.error === null ? <Skeleton h={180} radius="lg" /> : null}
       {devices.data?.total === 0 ? (
         <EmptyState icon={<IconDeviceLaptop size={28} />} title={t('devices.emptyTitle')} action={confirm}>

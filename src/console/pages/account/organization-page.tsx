@@ -31,7 +31,7 @@ import { createTransfer } from '../../../contract/organizations.ts';
 import { CopyField } from '../../components/copy-button.tsx';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { AmountInput, SpendLimitFields, SpendLimitText } from '../../components/limit-fields.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
@@ -59,7 +59,7 @@ export function OrganizationPage() {
   const { data } = organization;
   return (
     <Page title={data?.name ?? slug} subtitle={data === undefined ? undefined : t(`role.${data.role}`)}>
-      <ErrorAlert error={organization.error} retry={() => void organization.refetch()} />
+      <QueryError query={organization} />
       {data === undefined ? (
         <Skeleton h={200} radius="lg" />
       ) : (
@@ -122,7 +122,7 @@ function Members({ organization }: OfOrganization) {
       <Title order={2} mb="sm">
         {t('members')}
       </Title>
-      <ErrorAlert error={members.error} retry={() => void members.refetch()} />
+      <QueryError query={members} />
       <Table.ScrollContainer minWidth={520}>
         <Table>
           <Table.Thead>

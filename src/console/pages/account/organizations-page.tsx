@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { acceptInvitation, createOrganization } from '../../../contract/organizations.ts';
 import { FormDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { type Organization, organizationsQuery } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
@@ -25,7 +25,7 @@ export function OrganizationsPage() {
   );
   return (
     <Page title={t('title')} subtitle={t('lead')} actions={organizations.data?.length === 0 ? undefined : create}>
-      <ErrorAlert error={organizations.error} retry={() => void organizations.refetch()} />
+      <QueryError query={organizations} />
       {organizations.data === undefined && organizations.error === null ? <Skeleton h={120} radius="lg" /> : null}
       {organizations.data?.length === 0 ? (
         <EmptyState icon={<IconUsers size={28} />} title={t('emptyTitle')} action={create}>

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bindMessaging, bindPhone, putSelf, resendConfirmation, sendPhoneCode } from '../../../contract/accounts.ts';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { hasSingleKeys } from '../../components/shortcut-keys.ts';
@@ -21,7 +21,7 @@ export function ProfilePage() {
   const { data: status } = useStatus();
   return (
     <Page title={t('profile.title')} size="md">
-      <ErrorAlert error={self.error} retry={() => void self.refetch()} />
+      <QueryError query={self} />
       {self.data === undefined ? (
         self.error === null ? (
           <Skeleton h={320} radius="lg" />

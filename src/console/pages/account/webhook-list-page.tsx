@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataTable } from '../../components/data-table.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { type Webhook, webhooksQuery } from '../../data/account-queries.ts';
@@ -29,7 +29,7 @@ export function WebhookListPage() {
       subtitle={t('webhooks.lead')}
       actions={webhooks.data?.total === 0 ? undefined : add}
     >
-      <ErrorAlert error={webhooks.error} retry={() => void webhooks.refetch()} />
+      <QueryError query={webhooks} />
       {webhooks.data === undefined && webhooks.error === null ? <PageLoadingIndicator /> : null}
       {webhooks.data?.total === 0 ? (
         <EmptyState icon={<IconWebhook size={28} />} title={t('webhooks.emptyTitle')} action={add}>
@@ -53,11 +53,12 @@ export function WebhookListPage() {
                   <Anchor
                     size="sm"
                     fw={600}
+                    style={{ overflowWrap: 'anywhere' }}
                     renderRoot={(props) => <Link to="/account/webhooks/$id" params={{ id: String(id) }} {...props} />}
                   >
                     {url}
                   </Anchor>
-                  <Text size="xs" c="dimmed">
+                  <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
                     {description}
                   </Text>
                 </>

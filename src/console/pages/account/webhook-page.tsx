@@ -9,7 +9,7 @@ import { DELIVERY_STATUS, type DeliveryStatus, replayEvents, retryDelivery } fro
 import { JsonView } from '../../components/copy-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { DescriptionList, SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -32,7 +32,7 @@ export function WebhookPage() {
         <Anchor renderRoot={(props) => <Link to="/account/webhooks" {...props} />}>{t('webhooks.backToAll')}</Anchor>
       }
     >
-      <ErrorAlert error={webhook.error} retry={() => void webhook.refetch()} />
+      <QueryError query={webhook} />
       {webhook.data === undefined ? (
         webhook.error === null ? (
           <Skeleton h={240} radius="lg" />
@@ -170,7 +170,7 @@ function WebhookDeliveries({ webhook }: { readonly webhook: Webhook }) {
           setStatus(DELIVERY_STATUS.find((each) => each === value));
         }}
       />
-      <ErrorAlert error={deliveries.error} retry={() => void deliveries.refetch()} />
+      <QueryError query={deliveries} />
       {deliveries.data?.deliveries.length === 0 ? (
         <Text size="sm" c="dimmed">
           {t('webhooks.noDeliveries')}

@@ -1,6 +1,6 @@
 import { createRoute, Outlet, redirect } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import type { ListSearch } from '../../components/list/use-list-filters.ts';
 import { NotFound, PageLoadingIndicator } from '../../components/page.tsx';
 import { isAdmin, useSelf } from '../../data/self.ts';
@@ -9,12 +9,7 @@ import { appRoute, lazyPage } from '../../root-routes.tsx';
 /** Hides admin pages from users without the role, for whom they would be empty. The service enforces access. */
 function RequireAdmin() {
   const self = useSelf();
-  if (self.data === undefined)
-    return self.error === null ? (
-      <PageLoadingIndicator />
-    ) : (
-      <ErrorAlert error={self.error} retry={() => void self.refetch()} />
-    );
+  if (self.data === undefined) return self.error === null ? <PageLoadingIndicator /> : <QueryError query={self} />;
   return isAdmin(self.data.role) ? <Outlet /> : <NotFound />;
 }
 

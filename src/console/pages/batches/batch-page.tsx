@@ -15,7 +15,7 @@ import { useTranslation } from 'react-i18next';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
@@ -225,7 +225,7 @@ function BatchLines({ batch }: { readonly batch: Batch }) {
             label: value === 'all' ? t('batches.all') : t(`batches.states.${value}`),
           }))}
         />
-        <ErrorAlert error={lines.error} retry={() => void lines.refetch()} />
+        <QueryError query={lines} />
         {rows?.length === 0 ? (
           <Text size="sm" c="dimmed">
             {t('batches.noLines')}
@@ -299,7 +299,7 @@ export function BatchesPage() {
     <Page title={t('batches.title')} subtitle={t('batches.lead')} actions={upload}>
       <Stack gap="lg">
         {sheet === undefined ? null : <SheetPanel key={sheet.csv} {...sheet} onClose={() => setSheet(undefined)} />}
-        <ErrorAlert error={batches.error} retry={() => void batches.refetch()} />
+        <QueryError query={batches} />
         {rows === undefined && batches.error === null ? <PageLoadingIndicator /> : null}
         {rows?.length === 0 && sheet === undefined ? (
           <EmptyState icon={<IconStack2 size={28} />} title={t('batches.emptyTitle')}>

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { type BudgetEntry, budgetsQuery } from '../../data/costs.ts';
 
@@ -32,7 +32,7 @@ export function BudgetSection({ tokenId }: { readonly tokenId?: number }) {
         )
       }
     >
-      <ErrorAlert error={budgets.error} retry={() => void budgets.refetch()} />
+      <QueryError query={budgets} />
       {budgets.data !== undefined && shown.length === 0 ? (
         <Text size="sm" c="dimmed">
           {t('budget.none')}

@@ -29,7 +29,7 @@ import { useTranslation } from 'react-i18next';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { type Column, DataTable, useMemberColumn } from '../../components/data-table.tsx';
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
@@ -75,7 +75,7 @@ export function FilesPage() {
         }}
         onDrop={onDrop}
       >
-        <ErrorAlert error={files.error} retry={() => void files.refetch()} />
+        <QueryError query={files} />
         <UploadRows queue={queue} />
         {rows === undefined && files.error === null ? <PageLoadingIndicator /> : null}
         {rows?.length === 0 ? (

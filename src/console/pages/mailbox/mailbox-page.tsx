@@ -23,7 +23,7 @@ import type { EndpointPart } from '../../../contract/endpoint.ts';
 import { applyForMailbox, getAppPassword, getMailbox, regenerateAppPassword } from '../../../contract/mailbox.ts';
 import { CopyField, CopyIconButton } from '../../components/copy-button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { useToasts } from '../../components/toasts.tsx';
@@ -44,7 +44,7 @@ export function MailboxPage() {
   });
   return (
     <Page title={t('mailbox.title')} subtitle={t('mailbox.lead')} size="md">
-      <ErrorAlert error={mailbox.error} retry={() => void mailbox.refetch()} />
+      <QueryError query={mailbox} />
       {mailbox.data === undefined ? (
         mailbox.error === null ? (
           <Skeleton h={240} radius="lg" />

@@ -23,7 +23,7 @@ import type { EndpointPart } from '../../../contract/endpoint.ts';
 import { NO_PACKAGE, redeemCode } from '../../../contract/plans.ts';
 import { DAY_SECONDS } from '../../../contract/time-units.ts';
 import { CreditAmount, useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -50,7 +50,7 @@ export function OwnPlanPage() {
   return (
     <Page title={t('plan.title')} subtitle={t('plan.lead')}>
       <Stack gap="lg">
-        <ErrorAlert error={own.error} retry={() => void own.refetch()} />
+        <QueryError query={own} />
         {own.data === undefined ? (
           own.error === null ? (
             <Skeleton h={210} radius="lg" />
@@ -66,7 +66,7 @@ export function OwnPlanPage() {
               {t('plan.cardsLead')}
             </Text>
           )}
-          <ErrorAlert error={cards.error} retry={() => void cards.refetch()} />
+          <QueryError query={cards} />
           {cards.data === undefined && cards.error === null ? <Skeleton h={220} radius="lg" /> : null}
           {cards.data?.length === 0 ? <Text size="sm">{t('plan.noCards')}</Text> : null}
           <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { TOKEN_PARTS } from '../../../contract/pricing.ts';
 import { CopyIconButton, JsonView } from '../../components/copy-button.tsx';
 import { SignedAmount, useFormatPrice, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { ServedModel } from '../../components/model-name.tsx';
 import { Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { DescriptionList, Panel } from '../../components/panel.tsx';
@@ -26,11 +26,7 @@ export function ReceiptPage() {
   if (receipt.data !== undefined) return <ReceiptDetails receipt={receipt.data} />;
   return (
     <Page title={t('receipt')} subtitle={<RouteLink to="/account/requests">{t('allRequests')}</RouteLink>}>
-      {receipt.error === null ? (
-        <PageLoadingIndicator />
-      ) : (
-        <ErrorAlert error={receipt.error} retry={() => void receipt.refetch()} />
-      )}
+      {receipt.error === null ? <PageLoadingIndicator /> : <QueryError query={receipt} />}
     </Page>
   );
 }

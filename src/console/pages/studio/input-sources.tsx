@@ -16,7 +16,7 @@ import { cloneElement, type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { INPUT_TYPES, type InputType } from '../../../contract/input-roles.ts';
 import { Dialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { filesPagesQuery } from '../../data/files.ts';
@@ -62,7 +62,7 @@ function FileShelf({ onPick }: ShelfProps) {
   const { t } = useTranslation(['studio', 'app']);
   const files = useInfiniteQuery(filesPagesQuery);
   const media = files.data?.pages.flatMap(({ data }) => data).filter(({ mime_type }) => inputTypeOf(mime_type));
-  if (files.error !== null) return <ErrorAlert error={files.error} retry={() => void files.refetch()} />;
+  if (files.error !== null) return <QueryError query={files} />;
   if (media === undefined) return <Skeleton h={180} />;
   if (media.length === 0) return <Text c="dimmed">{t('noFiles')}</Text>;
   return (
@@ -102,7 +102,7 @@ function FileShelf({ onPick }: ShelfProps) {
 function VideoShelf({ onPick }: ShelfProps) {
   const { t } = useTranslation('studio');
   const videos = useQuery(videosQuery(1, 48, { status: 'SUCCESS' }));
-  if (videos.error !== null) return <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />;
+  if (videos.error !== null) return <QueryError query={videos} />;
   if (videos.data === undefined) return <Skeleton h={180} />;
   if (videos.data.data.length === 0) return <Text c="dimmed">{t('noVideosYet')}</Text>;
   return (

@@ -16,7 +16,7 @@ import {
 } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { acceptsMotion, HoverClip, useStablePlaybackSource } from '../../components/video-player.tsx';
 import { formatLabelled } from '../../data/format-values.ts';
 import { selfQuery } from '../../data/self.ts';
@@ -59,11 +59,7 @@ export const Results = memo(function Results({ onStage, onShow, actions }: Resul
   useFreshBalance(videos.data?.data);
   const [enlarged, setEnlarged] = useState<string>();
   if (videos.data === undefined)
-    return videos.error === null ? (
-      <Skeleton h={460} radius="lg" />
-    ) : (
-      <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
-    );
+    return videos.error === null ? <Skeleton h={460} radius="lg" /> : <QueryError query={videos} />;
   const [one] = onStage;
   if (one === undefined)
     return (

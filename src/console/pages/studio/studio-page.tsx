@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { DRAFT_KEY_PREFIX as KEY } from '../../data/browser-storage.ts';
 import { type UsableModel, usableModelsQuery, useStatus } from '../../data/self.ts';
@@ -57,7 +57,7 @@ export function StudioPage() {
   }, [draft, first, named, replace]);
   return (
     <Page title={t('title')} actions={<ExploreButton />}>
-      <ErrorAlert error={models.error} retry={() => void models.refetch()} />
+      <QueryError query={models} />
       <Stack gap="lg" className="studio">
         {models.data === undefined ? (
           <Skeleton h={236} radius="lg" />

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ApplicationStatus, applyForBeta } from '../../../contract/beta-applications.ts';
 import { FormDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -52,7 +52,7 @@ export function BetaApplicationsPage() {
           <Title order={2} mb="sm">
             {t('features')}
           </Title>
-          <ErrorAlert error={features.error} retry={() => void features.refetch()} />
+          <QueryError query={features} />
           {features.isLoading ? <Skeleton h={120} radius="lg" /> : null}
           {features.data?.length === 0 ? (
             <Text size="sm" c="dimmed">
@@ -74,7 +74,7 @@ export function BetaApplicationsPage() {
           <Title order={2} mb="sm">
             {t('applications')}
           </Title>
-          <ErrorAlert error={list.error} retry={() => void list.refetch()} />
+          <QueryError query={list} />
           {list.data === undefined && list.error === null ? <Skeleton h={120} radius="lg" /> : null}
           {list.data?.total === 0 ? (
             <Text size="sm" c="dimmed">

@@ -25,7 +25,7 @@ import {
   type TicketStatus,
 } from '../../../contract/tickets.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../components/error-alert.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -63,7 +63,7 @@ export function TicketPage() {
       subtitle={<Anchor renderRoot={(props) => <Link to="/tickets" {...props} />}>{t('backToAll')}</Anchor>}
       actions={ticket.data === undefined ? undefined : <TicketActions ticket={ticket.data} />}
     >
-      <ErrorAlert error={ticket.error} retry={() => void ticket.refetch()} />
+      <QueryError query={ticket} />
       {ticket.data === undefined ? (
         ticket.error === null ? (
           <Skeleton h={280} radius="lg" />
@@ -236,7 +236,7 @@ export function TicketListPage() {
           ...TICKET_STATUS.map((value) => ({ value, label: t(`status.${value}`) })),
         ]}
       />
-      <ErrorAlert error={tickets.error} retry={() => void tickets.refetch()} />
+      <QueryError query={tickets} />
       {tickets.data === undefined && tickets.error === null ? <TicketSkeletons /> : null}
       {tickets.data?.total === 0 && status !== undefined ? <Text c="dimmed">{t('noMatch')}</Text> : null}
       {hasNone ? (

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { type Column, DataTable, useMemberColumn } from '../../components/data-table.tsx';
-import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
+import { QueryError, toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { useToasts } from '../../components/toasts.tsx';
@@ -30,7 +30,7 @@ export function SharesPage() {
         </Anchor>
       }
     >
-      <ErrorAlert error={shares.error} retry={() => void shares.refetch()} />
+      <QueryError query={shares} />
       {shares.data === undefined && shares.error === null ? <PageLoadingIndicator /> : null}
       {shares.data?.total === 0 ? (
         <EmptyState icon={<IconShare size={28} />} title={t('library:share.none')}>

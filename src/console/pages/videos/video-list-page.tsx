@@ -34,7 +34,7 @@ import { lazy, memo, type ReactNode, Suspense, useCallback, useDeferredValue, us
 import { useTranslation } from 'react-i18next';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
-import { ErrorAlert } from '../../components/error-alert.tsx';
+import { QueryError } from '../../components/error-alert.tsx';
 import { byLabelOrValue, toModelOptions } from '../../components/model-name.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
@@ -110,7 +110,7 @@ const VideoList = memo(function VideoList({ search }: { readonly search: VideosS
           <CollectionBar id={collection} onDeleted={() => set({ collection: undefined })} />
         </Suspense>
       )}
-      <ErrorAlert error={videos.error} retry={() => void videos.refetch()} />
+      <QueryError query={videos} />
       {videos.data === undefined && videos.error === null ? <Skeleton h={320} radius="lg" /> : null}
       {videos.data?.total === 0 ? <NoVideos search={search} action={studio} /> : null}
       <VideoGrid videos={shown} selection={selection} />

@@ -32,7 +32,7 @@ import { isTerminal } from '../../../contract/task-states.ts';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount, useFormatCredits, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
-import { ErrorAlert, toErrorMessage } from '../../components/error-alert.tsx';
+import { QueryError, toErrorMessage } from '../../components/error-alert.tsx';
 import { ModelName } from '../../components/model-name.tsx';
 import { Page } from '../../components/page.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
@@ -84,7 +84,7 @@ export function VideoPage() {
       }
       actions={<Neighbours taskId={taskId} />}
     >
-      <ErrorAlert error={video.error} retry={() => void video.refetch()} />
+      <QueryError query={video} />
       {video.data === undefined ? (
         video.error === null ? (
           <Skeleton h={420} radius="lg" />

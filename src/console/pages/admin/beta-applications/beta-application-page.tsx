@@ -16,7 +16,7 @@ import {
 import { PagedTable } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { QueryError } from '../../../components/error-alert.tsx';
 import { ChoiceFilter, FilterBar, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
@@ -43,7 +43,7 @@ export function AdminBetaApplicationPage() {
       subtitle={<RouteLink to="/admin/beta-applications">{t('beta.all')}</RouteLink>}
       size="md"
     >
-      <ErrorAlert error={application.error} retry={() => void application.refetch()} />
+      <QueryError query={application} />
     </Page>
   );
 }

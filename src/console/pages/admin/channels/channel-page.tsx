@@ -12,7 +12,7 @@ import {
   removeChannel,
 } from '../../../../contract/channels.ts';
 import { DeletePanel } from '../../../components/delete-button.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { QueryError } from '../../../components/error-alert.tsx';
 import { ModelName } from '../../../components/model-name.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
@@ -54,7 +54,7 @@ export function ChannelPage() {
   if (channel.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('channels.one', { id })} subtitle={<RouteLink to="/admin/channels">{t('channels.all')}</RouteLink>}>
-      <ErrorAlert error={channel.error} retry={() => void channel.refetch()} />
+      <QueryError query={channel} />
     </Page>
   );
 }

@@ -27,7 +27,7 @@ import { CopyField } from '../../../components/copy-button.tsx';
 import { PagedTable } from '../../../components/data-table.tsx';
 import { DeleteButton } from '../../../components/delete-button.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { SettingsSection } from '../../../components/panel.tsx';
@@ -132,7 +132,7 @@ function PolicySection() {
   const policy = useQuery(dataQuery(getClaudeCodePolicy, {}));
   return (
     <SettingsSection title={t('claudeCode.policy')} subtitle={t('claudeCode.policyHint')}>
-      <ErrorAlert error={policy.error} retry={() => void policy.refetch()} />
+      <QueryError query={policy} />
       {policy.data === undefined ? (
         <Skeleton h={160} />
       ) : (

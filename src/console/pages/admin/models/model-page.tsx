@@ -30,7 +30,7 @@ import {
 import { priceTokens } from '../../../../contract/pricing.ts';
 import { useFormatPrice, useUnitPrice } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { QueryError } from '../../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
@@ -74,7 +74,7 @@ export function ModelPage() {
       <PageLoadingIndicator />
     ) : (
       <Page title={id} subtitle={<RouteLink to="/admin/models">{t('models.all')}</RouteLink>} size="sm">
-        <ErrorAlert error={model.error} retry={() => void model.refetch()} />
+        <QueryError query={model} />
       </Page>
     );
   }

@@ -11,7 +11,7 @@ import { NO_PACKAGE } from '../../../../contract/plans.ts';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { type Column, DataTable, PagedTable } from '../../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { QueryError } from '../../../components/error-alert.tsx';
 import { AccountLimitFields, SpendLimitText, toLimitBody, toLimitDraft } from '../../../components/limit-fields.tsx';
 import { FilterBar, TextFilter } from '../../../components/list/filter-bar.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
@@ -43,7 +43,7 @@ export function AdminOrganizationPage() {
   return (
     <Page title={t('admin.one', { id })} subtitle={<AllLink />}>
       {found.error === null ? <Text>{t('admin.missing')}</Text> : null}
-      <ErrorAlert error={found.error} retry={() => void found.refetch()} />
+      <QueryError query={found} />
     </Page>
   );
 }
@@ -246,7 +246,7 @@ function Members({ id }: { readonly id: number }) {
   ];
   return (
     <Panel title={t('admin.members')}>
-      <ErrorAlert error={members.error} retry={() => void members.refetch()} />
+      <QueryError query={members} />
       <DataTable
         label={t('admin.members')}
         rows={members.data?.data ?? []}
@@ -316,7 +316,13 @@ function Name({ organization: { id, name, slug, status } }: { readonly organizat
   return (
     <Group gap={6} wrap="nowrap">
       <div style={{ minWidth: 0 }}>
-        <RouteLink to="/admin/organizations/$id" params={{ id: String(id) }} fw={600} size="sm">
+        <RouteLink
+          to="/admin/organizations/$id"
+          params={{ id: String(id) }}
+          fw={600}
+          size="sm"
+          style={{ overflowWrap: 'anywhere' }}
+        >
           {name}
         </RouteLink>
         <Text size="xs" c="dimmed" truncate maw={200}>

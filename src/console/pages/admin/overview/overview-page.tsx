@@ -25,7 +25,7 @@ import { getServiceStatus } from '../../../../contract/service.ts';
 import { adminListTickets } from '../../../../contract/tickets.ts';
 import { DAY_SECONDS } from '../../../../contract/time-units.ts';
 import { CreditAmount, useFormatCredits } from '../../../components/credit-amount.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../../components/error-alert.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { ModelName } from '../../../components/model-name.tsx';
 import { Page } from '../../../components/page.tsx';
@@ -415,7 +415,7 @@ function ServiceStatus({ state }: { readonly state: UseQueryResult<OperationStat
         )
       }
     >
-      <ErrorAlert error={state.error} retry={() => void state.refetch()} />
+      <QueryError query={state} />
       <Stack gap="sm" role="status">
         {state.data !== undefined && open.length === 0 ? (
           <Alert color="teal" icon={<IconCheck />}>

@@ -31,7 +31,7 @@ import {
 import { useAmountUnit, useAmountUnitName, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { isListEmpty, PagedTable } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { QueryError } from '../../../components/error-alert.tsx';
 import { AmountInput, type AmountInputProps, SpendLimitFields } from '../../../components/limit-fields.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { ModelsSelect } from '../../../components/models-select.tsx';
@@ -71,7 +71,7 @@ export function PlanPage() {
   if (card.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('all')} subtitle={<RouteLink to="/admin/packages">{t('all')}</RouteLink>} size="sm">
-      <ErrorAlert error={card.error} retry={() => void card.refetch()} />
+      <QueryError query={card} />
     </Page>
   );
 }

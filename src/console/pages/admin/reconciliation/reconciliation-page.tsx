@@ -10,7 +10,7 @@ import {
 } from '../../../../contract/admin-videos.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { DataTable, PagedTable } from '../../../components/data-table.tsx';
-import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
+import { QueryError, toErrorMessage } from '../../../components/error-alert.tsx';
 import { ChannelFilter, ChoiceFilter, FilterBar } from '../../../components/list/filter-bar.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../../components/page.tsx';
@@ -31,7 +31,7 @@ export function ReconciliationPage() {
     <Page title={t('app:pages.reconciliation')} subtitle={t('reconciliation.lead')}>
       <Stack gap="lg">
         <Panel title={t('reconciliation.accounts')}>
-          <ErrorAlert error={accounts.error} retry={() => void accounts.refetch()} />
+          <QueryError query={accounts} />
           {accounts.data?.length === 0 ? (
             <EmptyState icon={<IconScale size={28} />} title={t('reconciliation.noAccountsTitle')}>
               {t('reconciliation.noAccountsText')}

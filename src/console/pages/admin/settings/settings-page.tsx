@@ -18,7 +18,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listSiteSettings, type SiteSetting, updateSiteSetting } from '../../../../contract/service.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../../components/error-alert.tsx';
 import { Page } from '../../../components/page.tsx';
 import { SettingsSection } from '../../../components/panel.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
@@ -36,7 +36,7 @@ export function SettingsPage() {
   const groups = [...new Set(settings.data?.map(({ group }) => group))];
   return (
     <Page title={t('app:pages.settings')} subtitle={t('lead')} size="md">
-      <ErrorAlert error={settings.error} retry={() => void settings.refetch()} />
+      <QueryError query={settings} />
       {settings.isLoading ? <Skeleton h={480} radius="lg" /> : null}
       <Stack gap="lg">
         {groups.map((group) => (

@@ -15,7 +15,7 @@ import { isTerminal, TASK_STATUS, type TaskStatus } from '../../../../contract/t
 import { CopyIconButton, JsonView } from '../../../components/copy-button.tsx';
 import { useFormatCredits, WalletAndPlanAmount } from '../../../components/credit-amount.tsx';
 import { PagedTable } from '../../../components/data-table.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { QueryError } from '../../../components/error-alert.tsx';
 import {
   ChannelFilter,
   ChoiceFilter,
@@ -60,7 +60,7 @@ export function TaskPage() {
   if (task.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('tasks.one')} subtitle={<RouteLink to="/admin/tasks">{t('tasks.all')}</RouteLink>}>
-      <ErrorAlert error={task.error} retry={() => void task.refetch()} />
+      <QueryError query={task} />
     </Page>
   );
 }

@@ -19,7 +19,7 @@ import {
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { PagedTable, useRowSelection } from '../../../components/data-table.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
-import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
+import { QueryError, toErrorMessage } from '../../../components/error-alert.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, UserFilter } from '../../../components/list/filter-bar.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
@@ -57,7 +57,7 @@ export function AdminTicketPage() {
       subtitle={<RouteLink to="/admin/tickets">{t('admin.all')}</RouteLink>}
       size="md"
     >
-      <ErrorAlert error={ticket.error} retry={() => void ticket.refetch()} />
+      <QueryError query={ticket} />
     </Page>
   );
 }

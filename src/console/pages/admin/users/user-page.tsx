@@ -18,7 +18,7 @@ import { CopyField } from '../../../components/copy-button.tsx';
 import { CreditAmount } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { ConfirmDialog, Dialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
-import { ErrorAlert } from '../../../components/error-alert.tsx';
+import { ErrorAlert, QueryError } from '../../../components/error-alert.tsx';
 import { AccountLimitFields, SpendLimitText, toLimitBody, toLimitDraft } from '../../../components/limit-fields.tsx';
 import { RecentLoginAttempts, SessionRow } from '../../../components/login-attempts.tsx';
 import { NewPasswordInput } from '../../../components/new-password-input.tsx';
@@ -56,7 +56,7 @@ export function UserPage() {
           </RouteButton>
         }
       >
-        <ErrorAlert error={user.error} retry={() => void user.refetch()} />
+        <QueryError query={user} />
       </Page>
     );
   }
