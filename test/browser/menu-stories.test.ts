@@ -90,6 +90,24 @@ describe('navigation in the console, in Chromium', { skip: chromiumPath === unde
     await page.context().close();
   });
 
+  it('keeps a list on the screen while the service is down', async () => {
+    const { root } = fixture.running;
+    await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 5_000_000, note: 'start' });
+    await root.ok('POST', '/api/videos', { model: 'kling-v1-6', prompt: 'A crane' });
+    const page = await signedIn();
+    await page.goto('/admin/tasks');
+    const rows = page.locator('main tbody tr');
+    await rows.first().waitFor();
+    // The list is refetched every ten seconds.
+    await page.route('**/api/**', (route) => route.abort('connectionrefused'));
+    await page.getByRole('status').getByText(app.reconnecting).waitFor();
+    assert.ok((await rows.count()) > 0);
+    assert.equal(await page.locator('[data-failure]').count(), 0);
+    await page.unroute('**/api/**');
+    await page.getByRole('status').getByText(app.reconnecting).waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
   it('reports that it reconnects while the service is down, and refetches failed requests', async () => {
     const page = await signedIn();
     await page.goto('/videos');

@@ -210,7 +210,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     '模型 #（供应商 #）没有内置价格：请自行添加并定价',
   ],
   ['# still has a placeholder: put your own name in its place', '# 仍含占位符：请替换为您自己的名称'],
-  ['# must start with https:// unless options.private is true', '# 须以 https:// 开头，除非 options.private 为 true'],
+  ['# must start with https:// unless options.private is set', '# 须以 https:// 开头，除非已设置 options.private'],
   ['# must start with https://', '# 须以 https:// 开头'],
   ['# must not hold credentials', '# 不能包含用户名或密码'],
   [

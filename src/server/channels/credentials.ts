@@ -52,7 +52,7 @@ export function parseBaseUrl(text: string, isPrivate: boolean): string {
   if (isMetadataUrl(text)) throw invalidUrl('is where a cloud hands out the secrets of its machines');
   const address = url.origin + toBasePath(url.pathname);
   if (isPrivate) return address;
-  if (url.protocol === 'http:') throw invalidUrl('must start with https:// unless options.private is true');
+  if (url.protocol === 'http:') throw invalidUrl('must start with https:// unless options.private is set');
   if (isPrivateHostname(url.hostname))
     throw invalidUrl('is a loopback or private address, which needs options.private to be true');
   return address;
