@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CHANNEL_VENDORS } from '../../src/contract/channels.ts';
-import { PRICE_NOTES_ZH_CN } from '../../src/contract/messages/price-notes-zh-cn.ts';
+import { PRICE_NOTES_ZH_CN } from '../../src/contract/messages/prices-zh-cn.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 

@@ -10,7 +10,7 @@ import { listTasks } from '../../contract/admin-videos.ts';
 import { listChannels } from '../../contract/channels.ts';
 import { listQuery } from '../data/admin.ts';
 import { apiKeysQuery } from '../data/keys.ts';
-import { isAdmin, modelTitle, usableModelsQuery, useModelTitle, useSelf } from '../data/self.ts';
+import { isAdmin, usableModelsQuery, useModelTitle, useSelf } from '../data/self.ts';
 import { videosQuery } from '../data/videos.ts';
 import type keyboardStrings from '../strings/en/keyboard.ts';
 import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
@@ -211,7 +211,8 @@ function usePaletteData(search: string, admin: boolean) {
   const isSearch = debounced.length >= MIN_SEARCH;
   const isTaskId = TASK_ID.test(debounced);
   const shared = { placeholderData: keepPreviousData, staleTime: 30_000 };
-  const models = useQuery(usableModelsQuery);
+  const { data = [] } = useQuery(usableModelsQuery);
+  const models = data.filter(({ kind, permitted }) => kind === 'video' && permitted);
   const keys = useQuery({ ...apiKeysQuery(1), ...shared });
   const videos = useQuery({ ...videosQuery(1, MAX_ITEMS, { q: debounced }), ...shared, enabled: isSearch });
   const size = { page_size: String(MAX_ITEMS) };
@@ -292,11 +293,9 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
       id: 'models',
       items: isSearch
         ? matching(
-            (models.data ?? [])
-              .filter(({ kind, permitted }) => kind === 'video' && permitted)
-              .map((model) =>
-                item(model.id, modelTitle(model), { to: '/studio', search: { model: model.id } }, model.id),
-              ),
+            models.map(({ id, vendor_title: vendor }) =>
+              item(id, titleOf(id), { to: '/studio', search: { model: id } }, `${vendor} · ${id}`),
+            ),
           )
         : [],
     },

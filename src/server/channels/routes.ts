@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import * as endpoints from '../../contract/channels.ts';
 import { operationsOf } from '../../contract/generation-ways.ts';
 import type { Locale } from '../../contract/messages/locales.ts';
-import { PRICE_NOTES_ZH_CN } from '../../contract/messages/price-notes-zh-cn.ts';
+import { PRICE_NOTES_ZH_CN } from '../../contract/messages/prices-zh-cn.ts';
 import * as modelEndpoints from '../../contract/models.ts';
 import { type Capability, listVendors, type VendorRow } from '../../contract/models.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';

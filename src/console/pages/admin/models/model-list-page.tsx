@@ -22,6 +22,7 @@ import {
   vendorTitle,
 } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { useModelTitle } from '../../../data/self.ts';
 import { ModelPrice } from './model-price.tsx';
 
 type ModelListItem = ListItem<typeof listModelRows>;
@@ -123,6 +124,7 @@ function ModelBulkBar({ selection }: { readonly selection: RowSelection<ModelLis
 
 function ModelName({ model }: { readonly model: ModelListItem }) {
   const { t } = useTranslation('admin-channels');
+  const title = useModelTitle()(model.id);
   return (
     <>
       <RouteLink
@@ -134,11 +136,11 @@ function ModelName({ model }: { readonly model: ModelListItem }) {
       >
         {model.id}
       </RouteLink>
-      {model.alias_of === null ? null : (
+      {model.alias_of !== null || title !== model.id ? (
         <Text size="xs" c="dimmed">
-          {t('models.aliasOf', { name: model.alias_of })}
+          {model.alias_of === null ? title : t('models.aliasOf', { name: model.alias_of })}
         </Text>
-      )}
+      ) : null}
     </>
   );
 }

@@ -79,16 +79,13 @@ export function RedemptionCodesPage() {
     </Button>
   );
   const { batch_id: batch } = filters.value;
-  const nameOf = useBatchName();
-  const known = useCodeBatches().find(({ id }) => String(id) === batch);
-  const batchName = known === undefined ? `#${batch}` : nameOf(known);
   return (
     <Page
       title={t('app:pages.codes')}
       subtitle={t('codes.lead')}
       actions={
         <>
-          {batch === undefined ? null : <RevokeCodeBatch id={Number(batch)} name={batchName} />}
+          {batch === undefined ? null : <RevokeCodeBatch id={Number(batch)} />}
           <ExportCodes filter={filters.value} total={codes.data?.total ?? 0} />
           {isListEmpty(codes, filters) ? null : make}
         </>
@@ -413,8 +410,11 @@ function ExpiryDialog({ code, onClose }: { readonly code: CodeListItem; readonly
 }
 
 /** Revokes the codes of a leaked batch; redeemed codes stay redeemed. */
-function RevokeCodeBatch({ id, name }: { readonly id: number; readonly name: string }) {
+function RevokeCodeBatch({ id }: { readonly id: number }) {
   const { t } = useTranslation('admin-plans');
+  const nameOf = useBatchName();
+  const batch = useCodeBatches().find((each) => each.id === id);
+  const name = batch === undefined ? `#${id}` : nameOf(batch);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
   const withdraw = async (): Promise<void> => {
