@@ -41,8 +41,8 @@ describe('batches in the console', { skip: chromiumPath === undefined && !proces
     await page.getByRole('button', { name: batches.check }).click();
     await page.getByText('2 valid rows').waitFor();
     await start.click();
-    await page.getByText(batches.statuses.completed, { exact: true }).waitFor({ timeout: 60_000 });
-    await page.getByText('2 of 2 done, 0 failed').first().waitFor();
+    await page.getByText('2 of 2 completed, 0 failed').first().waitFor({ timeout: 60_000 });
+    await page.getByText(batches.statuses.completed, { exact: true }).first().waitFor();
     await assertAccessible(page, 'the batch');
     const [download] = await Promise.all([
       page.waitForEvent('download'),

@@ -89,8 +89,8 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
     await page.getByRole('table', { name: costs.groups.channel }).getByRole('link', { name: /vidu/ }).click();
     await page.getByRole('heading', { level: 1, name: app.pages.requests }).waitFor();
     assert.match(page.url(), /channel_id=\d+/);
-    await page.locator('main tbody tr').getByText('viduq2').first().waitFor();
-    assert.equal(await page.locator('main tbody tr').getByText('kling-v1-6').count(), 0);
+    await page.locator('main tbody tr').getByText('Vidu q2', { exact: true }).first().waitFor();
+    assert.equal(await page.locator('main tbody tr').getByText('Kling 1.6').count(), 0);
     await page.context().close();
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });

@@ -77,7 +77,7 @@ describe('the request log in Chromium', { skip: chromiumPath === undefined && !p
     }
     await maker.ok('POST', '/api/videos', { ...VIDEO, model: 'viduq2', duration: 4 });
     for (const page of [own, all]) {
-      await rows(page).first().getByText('viduq2').waitFor();
+      await rows(page).first().getByText('Vidu q2').waitFor();
       await page.getByText('1 new call since you switched this on.').waitFor();
       await page.context().close();
     }

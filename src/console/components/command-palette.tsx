@@ -238,7 +238,6 @@ function useCommandPaletteItems(search: string): readonly CommandPaletteGroup[] 
   const admin = isAdmin(role);
   const { isSearch, isTaskId, models, keys, videos, users, channels, tasks } = usePaletteData(search, admin);
   const titleOf = useModelTitle();
-
   const matching = (items: readonly CommandPaletteItem[]): readonly CommandPaletteItem[] =>
     items.filter(({ label, hint = '' }) => matchesWords(`${label} ${hint}`, search)).slice(0, MAX_ITEMS);
   const item = (id: string, label: string, target: NavigateOptions, hint?: string): CommandPaletteItem => ({
