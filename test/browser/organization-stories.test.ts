@@ -107,7 +107,7 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
       assert.match(String(refused.body.message), /spend limit/);
     }
     await mia.getByText(batches.statuses.completed, { exact: true }).waitFor({ timeout: 80_000 });
-    await mia.getByText(`${ROWS} of ${ROWS} done, 0 failed`).first().waitFor();
+    await mia.getByText(`${ROWS} of ${ROWS} completed, 0 failed`).first().waitFor();
     await assertAccessible(mia, 'the batch of an organization');
     const tasks = await app.database.kysely
       .selectFrom('tasks')
