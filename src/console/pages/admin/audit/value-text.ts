@@ -69,9 +69,9 @@ export function useValueText(accounts: NameLookup): ValueText {
     if (list !== undefined) return list.length === 0 ? t('none') : formatNames(list.map((each) => toText(field, each)));
     const kind = KIND_BY_FIELD.get(isSetting(field) ? field : toSnakeCase(field));
     if (kind !== undefined) return kinds[kind](value);
-    if (isSetting(field)) return describeSetting(field, String(value));
     if (toSnakeCase(field).endsWith('_at')) return Number(value) > 0 ? formatDateTime(Number(value) / 1000) : t('none');
-    return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+    return isSetting(field) ? describeSetting(field, text) : text;
   };
   return toText;
 }
