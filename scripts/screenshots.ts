@@ -10,14 +10,15 @@ import {
   waitForExpression,
 } from '../test/browser/browser-fixture.ts';
 import { CONSOLE_PATHS, findLinkedPath, LINKED_PAGES } from '../test/browser/console-paths.ts';
-import { fillWithDemoData, ROOT } from '../test/browser/demo-data.ts';
+import { fillWithDemoData, ROOT, STUDIO_MODEL } from '../test/browser/demo-data.ts';
 import { captureReadmePictures } from './readme-pictures.ts';
 
 /**
  * Screenshots of every console page, wide and narrow, light and dark, in both languages: `npm run screenshots [word…]`.
  * By default English, light and wide, and Chinese, dark and narrow; VARIANTS=full takes both widths in all four
- * combinations of scheme and language, VARIANTS=all also those of tablets and large screens. Files are written to out/screenshots (overridden by SCREENSHOTS); those
- * shown in documents are updated in docs/screenshots. `npm run screenshots readme` only takes the README's pictures.
+ * combinations of scheme and language, VARIANTS=all also those of tablets and large screens. Files are written to
+ * out/screenshots (overridden by SCREENSHOTS); those shown in documents are updated in docs/screenshots.
+ * `npm run screenshots readme` only takes the README's pictures.
  */
 const OUTPUT_FOLDER = process.env.SCREENSHOTS ?? join(import.meta.dirname, '../out/screenshots');
 const DOCUMENTS_FOLDER = join(import.meta.dirname, '../docs/screenshots');
@@ -72,8 +73,7 @@ async function main(): Promise<void> {
   const rig = await openBrowserFixture({ BASE_URL: 'http://127.0.0.1:3000' });
   try {
     await fillWithDemoData(rig);
-    // As in the quickstart.
-    await rig.running.setSiteSetting('DEFAULT_VIDEO_MODEL', 'kling-v3');
+    await rig.running.setSiteSetting('DEFAULT_VIDEO_MODEL', STUDIO_MODEL);
     const encoderPage = await rig.open();
     if (isWanted('readme'))
       await captureReadmePictures(rig, DOCUMENTS_FOLDER, (png, width) => toWebp(png, encoderPage, width));

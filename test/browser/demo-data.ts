@@ -6,6 +6,9 @@ import type { BrowserFixture } from './browser-fixture.ts';
 /** The first administrator of the test service. */
 export const ROOT = { username: 'root', password: 'root-password-1' };
 
+/** The studio's first model, as in the quickstart. */
+export const STUDIO_MODEL = 'kling-v3';
+
 /** The newest is what the studio shows first, so it is neither the failed one nor the shortest. */
 const VIDEO_REQUESTS = [
   { model: 'kling-v1-6', prompt: 'A clock melts on a table [fail]', metadata: { negative_prompt: 'people' } },
