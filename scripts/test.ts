@@ -79,12 +79,12 @@ async function work(most = Number.POSITIVE_INFINITY): Promise<void> {
   running -= 1;
 }
 
-/** Runs all groups; while half a core is idle, one more group than otherwise. */
+/** Runs all groups; while a quarter of a core is idle, one more group than otherwise. */
 async function runAll(): Promise<void> {
   const readIdleCores = idleCores();
   const extra: Promise<void>[] = [];
   const timer = setInterval(() => {
-    const hasRoom = readIdleCores() > 0.5 && process.availableMemory() > GROUP_MEMORY;
+    const hasRoom = readIdleCores() > 0.25 && process.availableMemory() > GROUP_MEMORY;
     if (hasRoom && running < MAX_CONCURRENT_FILES && queue.length > 0) extra.push(work(1));
   }, IDLE_CHECK_MS);
   await Promise.all(Array.from({ length: CONCURRENT_FILES }, () => work()));
