@@ -42,7 +42,7 @@ const isListed: boolean | undefined = plans.data?.success;
 console.log(JSON.stringify({ status, progress, names, answer: answer.data, code: missing.response.status, isListed }));
 `;
 
-/** Each entry has one error that the types must detect. */
+/** Each line has one error that the types must detect: the compiler refuses a line without one. */
 const WRONG = [
   "client.POST('/v1/videos', { body: { model: 1, prompt: 'x' } });",
   "client.GET('/v1/videos/{task_id}', { params: { path: { id: 'x' } } });",
@@ -50,11 +50,11 @@ const WRONG = [
   "const status: number = (await client.GET('/v1/videos/{task_id}', { params: { path: { task_id: 'x' } } })).data!.status;",
 ];
 
-const compile = (file: string): void => {
+const compile = (...files: readonly string[]): void => {
   const tsc = join(import.meta.dirname, 'node_modules', 'typescript', 'bin', 'tsc');
   const options =
     '--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2024 --module nodenext';
-  const parameters = [tsc, ...options.split(' '), '--allowImportingTsExtensions', file];
+  const parameters = [tsc, ...options.split(' '), '--allowImportingTsExtensions', ...files];
   const { status, stdout } = spawnSync(process.execPath, parameters, { cwd: folder, encoding: 'utf8' });
   if (status !== 0) throw new Error(stdout);
 };
@@ -64,7 +64,9 @@ try {
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'schema.d.ts'), astToString(await openapiTS(new URL('/openapi.json', origin))));
   writeFileSync(join(folder, 'program.ts'), PROGRAM);
-  compile('program.ts');
+  const head = PROGRAM.slice(0, PROGRAM.indexOf('const made'));
+  writeFileSync(join(folder, 'wrong.ts'), head + WRONG.map((line) => `// @ts-expect-error\n${line}\n`).join(''));
+  compile('program.ts', 'wrong.ts');
   const output = execFileSync(process.execPath, ['--no-warnings', 'program.ts'], { cwd: folder, encoding: 'utf8' });
   const { status, progress, names, answer, code, isListed } = JSON.parse(output);
   assert.match(status, /^(queued|in_progress|completed|unknown)$/);
@@ -72,12 +74,6 @@ try {
   assert.ok(names.includes(CHAT));
   assert.equal(answer.choices[0].message.content, 'the light');
   assert.deepEqual([code, isListed], [400, true]);
-
-  const head = PROGRAM.slice(0, PROGRAM.indexOf('const made'));
-  for (const [index, line] of WRONG.entries()) {
-    writeFileSync(join(folder, `wrong-${index}.ts`), head + line);
-    assert.throws(() => compile(`wrong-${index}.ts`), `this must not compile: ${line}`);
-  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
