@@ -12,7 +12,7 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
-import { IconBell, IconSearch } from '@tabler/icons-react';
+import { IconBell, IconHelpCircle, IconSearch } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
@@ -30,7 +30,6 @@ import { PLAN_KEY, selfQuery, useSelf, useSiteName } from '../data/self.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { isUnreachable } from './error-alert.tsx';
 import { LazyDropdownButton } from './lazy-dropdown-button.tsx';
-import { LanguageAndThemeMenus } from './menus.tsx';
 import { Navigation } from './navigation.tsx';
 import { PageLoadingIndicator } from './page.tsx';
 import { PlanAllowance } from './plan-allowance.tsx';
@@ -70,7 +69,7 @@ export function AppLayout({ children = <Outlet /> }: { readonly children?: React
         <Group gap={4} wrap="nowrap">
           <CommandPaletteButton />
           <NotificationBell />
-          <LanguageAndThemeMenus />
+          <HelpButton />
           <AccountMenuButton />
         </Group>
       </header>
@@ -103,6 +102,23 @@ function Brand() {
         </Text>
       </Group>
     </Box>
+  );
+}
+
+const HelpDropdown = lazy(async () => ({ default: (await import('./header-menus.tsx')).HelpMenu }));
+
+function HelpButton() {
+  const { t } = useTranslation();
+  return (
+    <LazyDropdownButton
+      dropdown={(button) => <HelpDropdown target={button} />}
+      popup="menu"
+      button={
+        <ActionIcon data-hint={t('help.title')} size="lg" aria-label={t('help.title')}>
+          <IconHelpCircle size={19} />
+        </ActionIcon>
+      }
+    />
   );
 }
 

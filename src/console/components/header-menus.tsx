@@ -1,5 +1,14 @@
 import { Menu, Text, useMantineColorScheme } from '@mantine/core';
-import { IconCheck, IconLogout, IconShieldLock, IconUser } from '@tabler/icons-react';
+import {
+  IconActivityHeartbeat,
+  IconBook2,
+  IconCheck,
+  IconKeyboard,
+  IconLifebuoy,
+  IconLogout,
+  IconShieldLock,
+  IconUser,
+} from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
@@ -8,12 +17,13 @@ import { logout } from '../../contract/accounts.ts';
 import { organizationsQuery } from '../data/account-queries.ts';
 import { callApi, queryClient } from '../data/api-client.ts';
 import { clearStoredDrafts, clearUserId, enterOrganization, readOrganization } from '../data/browser-storage.ts';
-import { useSelf } from '../data/self.ts';
+import { useSelf, useStatus } from '../data/self.ts';
 import { COLOR_SCHEME_ICONS } from '../mantine-theme.ts';
 import { changeLanguage, currentLanguage } from '../strings/language.ts';
 import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
 import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
+import { showShortcuts } from './shortcut-keys.ts';
 
 /** The own account and the organizations, to choose which one to work for. */
 function ContextItems() {
@@ -55,7 +65,7 @@ export function useSignOut(): () => Promise<void> {
 export const switchLanguage = (language: Language): Promise<void> =>
   changeLanguage(language).then(() => queryClient.invalidateQueries());
 
-/** Account menu: who is signed in, links to the account's pages, and sign-out. */
+/** Account menu: who is signed in, links to the account's pages, language, colour scheme and sign-out. */
 export function AccountMenuDropdown({ target }: { readonly target: ReactElement }) {
   const { t } = useTranslation();
   const { data: self } = useSelf();
@@ -86,8 +96,46 @@ export function AccountMenuDropdown({ target }: { readonly target: ReactElement 
           {t('pages.security')}
         </Menu.Item>
         <Menu.Divider />
+        <Menu.Label>{t('language')}</Menu.Label>
+        <LanguageItems />
+        <Menu.Divider />
+        <Menu.Label>{t('appearance')}</Menu.Label>
+        <ThemeItems />
+        <Menu.Divider />
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut()}>
           {t('signOut')}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Help menu: the API guide, the shortcuts of the page, the state of the service, and people to ask. */
+export function HelpMenu({ target }: { readonly target: ReactElement }) {
+  const { t } = useTranslation();
+  const { data: status } = useStatus();
+  const [opened, setOpened] = useOpenedOnMount();
+  const newTab = { component: 'a', target: '_blank', rel: 'noopener' } as const;
+  return (
+    <Menu opened={opened} onChange={setOpened} position="bottom-end">
+      <Menu.Target>{target}</Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item {...newTab} href="/docs" leftSection={<IconBook2 size={16} />}>
+          {t('pages.apiGuide')}
+        </Menu.Item>
+        <Menu.Item leftSection={<IconKeyboard size={16} />} onClick={showShortcuts}>
+          {t('help.shortcuts')}
+        </Menu.Item>
+        {status?.status_page === true ? (
+          <Menu.Item {...newTab} href="/status" leftSection={<IconActivityHeartbeat size={16} />}>
+            {t('pages.serviceStatus')}
+          </Menu.Item>
+        ) : null}
+        <Menu.Item
+          leftSection={<IconLifebuoy size={16} />}
+          renderRoot={(props) => <Link to="/tickets/new" {...props} />}
+        >
+          {t('help.support')}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
@@ -101,44 +149,52 @@ export function LanguageMenu({ target }: { readonly target: ReactElement }) {
     <Menu opened={opened} onChange={setOpened} position="bottom-end">
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
-        {(Object.keys(LANGUAGES) as Language[]).map((language) => (
-          <Menu.Item
-            key={language}
-            lang={language === 'en' ? 'en' : 'zh-CN'}
-            fw={language === currentLanguage() ? 650 : 400}
-            onClick={() => void switchLanguage(language)}
-          >
-            {LANGUAGES[language]}
-          </Menu.Item>
-        ))}
+        <LanguageItems />
       </Menu.Dropdown>
     </Menu>
   );
 }
 
+function LanguageItems() {
+  return (Object.keys(LANGUAGES) as Language[]).map((language) => (
+    <Menu.Item
+      key={language}
+      lang={language === 'en' ? 'en' : 'zh-CN'}
+      fw={language === currentLanguage() ? 650 : 400}
+      onClick={() => void switchLanguage(language)}
+    >
+      {LANGUAGES[language]}
+    </Menu.Item>
+  ));
+}
+
 /** Menu of the colour schemes. */
 export function ThemeMenu({ target }: { readonly target: ReactElement }) {
-  const { t } = useTranslation();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [opened, setOpened] = useOpenedOnMount();
   return (
     <Menu opened={opened} onChange={setOpened} position="bottom-end">
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
-        {(['light', 'dark', 'auto'] as const).map((scheme) => {
-          const Icon = COLOR_SCHEME_ICONS[scheme];
-          return (
-            <Menu.Item
-              key={scheme}
-              leftSection={<Icon size={16} />}
-              fw={scheme === colorScheme ? 650 : 400}
-              onClick={() => setColorScheme(scheme)}
-            >
-              {t(`colorScheme.${scheme}`)}
-            </Menu.Item>
-          );
-        })}
+        <ThemeItems />
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+function ThemeItems() {
+  const { t } = useTranslation();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (['light', 'dark', 'auto'] as const).map((scheme) => {
+    const Icon = COLOR_SCHEME_ICONS[scheme];
+    return (
+      <Menu.Item
+        key={scheme}
+        leftSection={<Icon size={16} />}
+        fw={scheme === colorScheme ? 650 : 400}
+        onClick={() => setColorScheme(scheme)}
+      >
+        {t(`colorScheme.${scheme}`)}
+      </Menu.Item>
+    );
+  });
 }

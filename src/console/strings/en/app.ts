@@ -51,6 +51,7 @@ export default {
   unread_one: 'Notifications: one unread',
   unread_other: 'Notifications: {{count}} unread',
   accountMenu: 'Your account',
+  help: { title: 'Help', shortcuts: 'Keyboard shortcuts', support: 'Contact support' },
   signOut: 'Sign out',
   page: 'Page {{page}} of {{pages}}',
   previous: 'Previous page',

@@ -54,6 +54,7 @@ export default {
   unread_one: '通知：{{count}} 条未读',
   unread_other: '通知：{{count}} 条未读',
   accountMenu: '我的账号',
+  help: { title: '帮助', shortcuts: '键盘快捷键', support: '联系客服' },
   signOut: '退出登录',
   page: '第 {{page}} 页，共 {{pages}} 页',
   previous: '上一页',
