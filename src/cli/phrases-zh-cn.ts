@@ -170,6 +170,7 @@ export const PHRASES_ZH_CN: Readonly<Record<string, string>> = {
   allowance: '额度',
   wallet: '余额',
   open: '待处理',
+  'not settled': '未结算',
   charged: '已扣费',
   refunded: '已退还',
   resolved: '已解决',

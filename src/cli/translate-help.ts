@@ -398,7 +398,10 @@ export function translateHelp(command: Command, asJson: boolean): void {
   command.configureOutput({ writeOut: (text) => void process.stdout.write(text.replace(/^[A-Z].*$/gm, translate)) });
   if (command.commands.length > 0) command.helpCommand('help [command]', '显示命令的帮助');
   command.configureHelp({
-    styleTitle: (title) => styleText('bold', TITLES[title] ?? title, { validateStream: false }),
+    styleTitle,
+    // Commander puts a space behind the title, which a full-width colon already contains.
+    formatHelp: (each, helper) =>
+      Help.prototype.formatHelp.call(helper, each, helper).replace(`${styleTitle('Usage:')} `, styleTitle('Usage:')),
     optionDescription: (option) => translateDefaults(Help.prototype.optionDescription.call(new Help(), option)),
     argumentDescription: (argument) => translateDefaults(Help.prototype.argumentDescription.call(new Help(), argument)),
   });
@@ -415,6 +418,8 @@ export function translateHelp(command: Command, asJson: boolean): void {
   }
   for (const each of command.commands) translateHelp(each, asJson);
 }
+
+const styleTitle = (title: string): string => styleText('bold', TITLES[title] ?? title, { validateStream: false });
 
 const translateDefaults = (text: string): string =>
   text

@@ -114,7 +114,7 @@ function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
     Model: receipt.model,
     Started: dateTime(receipt.created_at),
     Ended: receipt.ended_at === null ? word('not yet') : dateTime(receipt.ended_at),
-    Outcome: word(receipt.outcome),
+    Outcome: word(receipt.outcome === 'open' ? 'not settled' : receipt.outcome),
     Reserved: credits(receipt.reserved),
     Charged: receipt.outcome === 'refunded' ? word('nothing') : credits(receipt.charged),
     'Paid by': receipt.sources.length === 0 ? undefined : joinTexts(sources, ', '),
