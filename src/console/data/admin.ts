@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { type adminGetUser, type adminListAudit, adminListUsers } from '../../contract/admin-accounts.ts';
 import type { getTask } from '../../contract/admin-videos.ts';
 import { type getChannel, listChannelPresets, listChannels } from '../../contract/channels.ts';
-import type { adminListDeviceClients } from '../../contract/device-clients.ts';
+import { adminListDeviceClients } from '../../contract/device-clients.ts';
 import type { Endpoint, EndpointPart } from '../../contract/endpoint.ts';
 import { type getModelRow, listVendors } from '../../contract/models.ts';
 import type { adminListAnnouncements } from '../../contract/notifications.ts';
@@ -212,6 +212,18 @@ export function useChannelNames(enabled = true): NameLookup {
     const names = new Map(channels.map(({ id, name }) => [id, name]));
     return (id) => names.get(id);
   }, [channels]);
+}
+
+/** Names of device clients by id; the id itself while loading and for deleted clients. */
+export function useClientNames(): (id: string) => string {
+  const { data } = useQuery({
+    ...listQuery(adminListDeviceClients, { page_size: String(MAX_IDS) }),
+    staleTime: STALE_MS,
+  });
+  return useMemo(() => {
+    const names = new Map(data?.data.map(({ id, name }) => [id, name]));
+    return (id) => names.get(id) ?? id;
+  }, [data]);
 }
 
 /** Names of plans by code, for administrators; the code itself while loading and for deleted plans. */

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { LongPage } from '../../contract/responses.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -108,10 +108,11 @@ export class AuditStore implements AuditLog {
     if (target !== undefined) filtered = filtered.where('target', '=', target);
     const { rows, ...rest } = await readLargeListPage(kysely, filtered, 'id', page, (each) => each.selectAll());
     const names = await this.#namesOf([...new Set(rows.map((row) => row.target))]);
+    const prompts = await this.#promptsOf(rows.flatMap((row) => sharedVideo(row) ?? []));
     const slugs = await this.#slugsOf([...new Set(rows.flatMap(({ organization_id: id }) => id ?? []))]);
     const entries = rows.map((row) => ({
       ...withoutOldUrls(row),
-      target_name: names.get(row.target) ?? '',
+      target_name: names.get(row.target) ?? prompts.get(sharedVideo(row) ?? '') ?? '',
       organization: slugs.get(row.organization_id ?? 0) ?? '',
     }));
     return { ...rest, rows: entries };
@@ -134,29 +135,57 @@ export class AuditStore implements AuditLog {
         const [table, id, name] = source;
         const ids = ofKind.map((target) => target.slice(kind.length + 1));
         const { rows } = await sql<{ id: string | number; name: string | null }>`
-          select ${sql.ref(id)} as id, ${sql.ref(name)} as name from ${sql.table(table)}
+          select ${sql.ref(id)} as id, ${name} as name from ${sql.table(table)}
           where ${sql.ref(id)} in (${sql.join(id === 'id' ? ids.map(Number) : ids)})`.execute(this.#database.kysely);
-        return rows.map((row) => [`${kind}:${row.id}`, row.name ?? ''] as const);
+        return rows.map((row) => [`${kind}:${row.id}`, toHost(row.name ?? '')] as const);
       }),
     );
     return new Map(found.flat());
   }
+
+  /** Starts of prompts by the public id of the video: a share link is named by its video, also after its deletion. */
+  async #promptsOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (ids.length === 0) return new Map();
+    const { kysely } = this.#database;
+    const prompt = sql<string>`substr(prompt, 1, ${sql.lit(MAX_PROMPT_START)})`.as('prompt');
+    const rows = await kysely.selectFrom('tasks').select(['public_id', prompt]).where('public_id', 'in', ids).execute();
+    return new Map(rows.map((row) => [row.public_id, row.prompt]));
+  }
 }
 
-/** Where the name of a target is stored, by the kind of target. */
-const NAMES: Readonly<Record<string, readonly [table: keyof Tables, id: string, name: string]>> = {
-  announcement: ['notifications', 'id', 'title_en'],
-  beta_application: ['beta_applications', 'id', 'feature'],
-  channel: ['channels', 'id', 'name'],
-  device: ['device_authorizations', 'id', 'client_name'],
-  'device-client': ['device_clients', 'client_id', 'name'],
-  organization: ['organizations', 'id', 'name'],
-  'package-card': ['plans', 'id', 'name'],
-  'redemption-batch': ['redemption_batches', 'id', 'note'],
-  'redemption-code': ['redemption_codes', 'id', 'hint'],
-  ticket: ['tickets', 'id', 'title'],
-  token: ['tokens', 'id', 'name'],
-  user: ['accounts', 'id', 'username'],
+const MAX_PROMPT_START = 120;
+
+/** Public id of the video that a share link of an entry shows. */
+function sharedVideo({ target, after }: Pick<AuditTables['audit_log'], 'target' | 'after'>): string | undefined {
+  if (!target.startsWith('share:') || after === null) return undefined;
+  const { task } = JSON.parse(after) as { readonly task?: unknown };
+  return typeof task === 'string' ? task : undefined;
+}
+
+/** Names a webhook without a description by its host: the path of its URL can authenticate. */
+const toHost = (name: string): string => (name.includes('://') ? (URL.parse(name)?.host ?? '') : name);
+
+/** How targets are named, by the kind of target: table, key and name of a row. */
+const NAMES: Readonly<Record<string, readonly [table: keyof Tables, id: string, name: RawBuilder<unknown>]>> = {
+  announcement: ['notifications', 'id', sql.ref('title_en')],
+  beta_application: ['beta_applications', 'id', sql.ref('feature')],
+  channel: ['channels', 'id', sql.ref('name')],
+  device: ['device_authorizations', 'id', sql.ref('client_name')],
+  'device-client': ['device_clients', 'client_id', sql.ref('name')],
+  organization: ['organizations', 'id', sql.ref('name')],
+  'package-card': ['plans', 'id', sql.ref('name')],
+  // One without a note is named by the plan its codes give.
+  'redemption-batch': [
+    'redemption_batches',
+    'id',
+    sql`coalesce(nullif(note, ''), (select max(plans.name) from redemption_codes
+      join plans on plans.id = redemption_codes.plan_id where redemption_codes.batch_id = redemption_batches.id))`,
+  ],
+  'redemption-code': ['redemption_codes', 'id', sql.ref('hint')],
+  ticket: ['tickets', 'id', sql.ref('title')],
+  token: ['tokens', 'id', sql.ref('name')],
+  user: ['accounts', 'id', sql.ref('username')],
+  webhook: ['webhook_endpoints', 'id', sql`coalesce(nullif(description, ''), url)`],
 };
 
 /** Masks whole URLs recorded by earlier releases, which remain in the table until retention deletes them. */

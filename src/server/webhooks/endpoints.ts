@@ -10,7 +10,7 @@ import {
   type WebhookPreset,
 } from '../../contract/webhooks.ts';
 import type { AccountAccess } from '../accounts/account-store.ts';
-import type { AuditLog } from '../accounts/audit-log.ts';
+import type { AuditEntry, AuditLog } from '../accounts/audit-log.ts';
 import type { EventRow, EventStore } from '../event-log/event-log.ts';
 import { AppError, invalidRequest, notExistError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -142,7 +142,7 @@ export class EndpointService {
         previous_until: 0,
         created_at: clock.now(),
       });
-      await this.#audit(trx, actor, 'webhook.create', id, { url, events });
+      await this.#audit(trx, actor, 'webhook.create', id, { after: { url, events, description } });
       return { id, secret };
     });
   }
@@ -168,7 +168,7 @@ export class EndpointService {
       if (Object.keys(columns).length > 0) await endpoints.update(trx, actor.ownerId, id, columns);
       if (enabled === false) await deliveries.failPending(trx, id, 'the endpoint was disabled');
       if (enabled === true || url !== undefined) this.#wakeAfter(trx, id);
-      await this.#audit(trx, actor, 'webhook.update', id, change);
+      await this.#audit(trx, actor, 'webhook.update', id, { after: change });
     });
   }
 
@@ -176,9 +176,10 @@ export class EndpointService {
   async remove(actor: OwnerActor, id: number): Promise<void> {
     const { database, endpoints, deliveries } = this.#dependencies;
     await database.transaction(async (trx) => {
+      const { url, description } = await this.#find(actor.ownerId, id, trx);
       if (!(await endpoints.delete(trx, actor.ownerId, id))) throw notExistError('webhook');
       await deliveries.deleteOfEndpoint(trx, id);
-      await this.#audit(trx, actor, 'webhook.delete', id);
+      await this.#audit(trx, actor, 'webhook.delete', id, { before: { url, description } });
     });
   }
 
@@ -318,13 +319,14 @@ export class EndpointService {
     afterCommit(trx, () => this.#dependencies.onDue(id));
   }
 
-  #audit(trx: Trx, actor: OwnerActor, action: AuditAction, id: number, after?: object): Promise<void> {
-    return this.#dependencies.auditLog.record(trx, {
-      ...actor,
-      action,
-      target: `webhook:${id}`,
-      ...defined({ after }),
-    });
+  #audit(
+    trx: Trx,
+    actor: OwnerActor,
+    action: AuditAction,
+    id: number,
+    change: Pick<AuditEntry, 'before' | 'after'> = {},
+  ): Promise<void> {
+    return this.#dependencies.auditLog.record(trx, { ...actor, action, target: `webhook:${id}`, ...change });
   }
 }
 

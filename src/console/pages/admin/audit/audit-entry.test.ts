@@ -39,4 +39,8 @@ test('a deleted target has the name its entry recorded', () => {
   assert.equal(recordedName('user', { username: 'ada', name: 'Ada' }, null), 'ada');
   assert.equal(recordedName('channel', { name: 'old' }, { name: 'new' }), 'new');
   assert.equal(recordedName('channel', null, { priority: 1 }), undefined);
+  assert.equal(
+    recordedName('webhook', { url: 'https://hooks.example.com', description: '' }, null),
+    'hooks.example.com',
+  );
 });

@@ -41,6 +41,7 @@ const HIDDEN_FIELDS: ReadonlySet<string> = new Set([
   'algorithm',
   'checksum',
   'announcement.type',
+  'share.task',
 ]);
 
 const EMPTY_TEXTS: ReadonlySet<string> = new Set(['""', 'null', '[]', '{}', '"[]"', '"{}"']);
@@ -74,14 +75,19 @@ export function changedFields({ action, before, after }: AuditedChange): string[
 
 const NAME_FIELDS = ['name', 'title', 'title_en', 'client_name', 'feature'] as const;
 /** Entries about accounts and organizations also name passkeys, addresses and devices of theirs. */
-const OWN_NAME_FIELDS: Readonly<Record<string, readonly string[]>> = { user: ['username'], organization: ['name'] };
+const OWN_NAME_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  user: ['username'],
+  organization: ['name'],
+  webhook: ['description', 'url'],
+};
 
 /** The name of a deleted target, as its entry recorded it; undefined if it recorded none. */
 export function recordedName(kind: string, before: unknown, after: unknown): string | undefined {
   const sides = [toSide(after), toSide(before)];
   const fields: readonly string[] = OWN_NAME_FIELDS[kind] ?? NAME_FIELDS;
   const names = fields.flatMap((field) => sides.map((side) => side[field]));
-  return names.find((name): name is string => typeof name === 'string' && name !== '');
+  const name = names.find((each): each is string => typeof each === 'string' && each !== '');
+  return name?.includes('://') ? URL.parse(name)?.host : name;
 }
 
 /** A changed field with its values; undefined where a side does not have it. */

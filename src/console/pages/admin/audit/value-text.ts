@@ -2,7 +2,14 @@ import { useTranslation } from 'react-i18next';
 import { formatListPrice, type SpendPeriod } from '../../../../contract/amounts.ts';
 import { useAmountUnit, useFormatCredits } from '../../../components/credit-amount.tsx';
 import { describeBrowser } from '../../../components/describe-browser.ts';
-import { type NameLookup, useChannelNames, usePlanNames, useVendors, vendorTitle } from '../../../data/admin.ts';
+import {
+  type NameLookup,
+  useChannelNames,
+  useClientNames,
+  usePlanNames,
+  useVendors,
+  vendorTitle,
+} from '../../../data/admin.ts';
 import { formatAside, formatDateTime, formatDuration, formatNames } from '../../../data/format-values.ts';
 import { useModelTitle } from '../../../data/self.ts';
 import { currentLanguage } from '../../../strings/language.ts';
@@ -51,6 +58,7 @@ const KIND_BY_FIELD: ReadonlyMap<string, ValueKind> = new Map(
     spend_limit: 'spendLimit',
     zh_cn: 'announcement',
     user_agent: 'browser',
+    client: 'client',
     ...Object.fromEntries(ACCOUNT_FIELDS.map((field) => [field, 'account' as const])),
   }),
 );
@@ -111,6 +119,7 @@ function useValueKinds(accounts: NameLookup) {
   const vendors = useVendors();
   const channels = useChannelNames();
   const planName = usePlanNames();
+  const clientName = useClientNames();
   const kinds = {
     amount: (value) => (Number(value) === UNLIMITED ? t('unlimited') : credits(Number(value))),
     change: (value) => `${Number(value) > 0 ? '+' : '−'}${credits(Math.abs(Number(value)))}`,
@@ -146,6 +155,7 @@ function useValueKinds(accounts: NameLookup) {
       const { title, content } = value as { readonly title: string; readonly content: string };
       return `${title}\n${content}`;
     },
+    client: (value) => clientName(String(value)),
     browser: (value) => describeBrowser(String(value)),
   } satisfies Readonly<Record<string, (value: unknown) => string>>;
   const describeSetting = (name: string, text: string): string => {
