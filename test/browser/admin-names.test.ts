@@ -48,6 +48,8 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
     assert.equal(await row.getByText(admin.ledger.kinds.reserve).isVisible(), false);
     await row.getByText(admin.ledger.charged).click();
     await row.getByText(admin.ledger.kinds.reserve).waitFor();
+    // The entry of the settlement is the difference to what was reserved, here nothing.
+    await row.getByText(STRINGS.en.requests.settlements.same, { exact: true }).waitFor();
     await page.getByText(admin.ledger.causes.admin).waitFor();
     await page.getByText(admin.ledger.views.entries).click();
     await page.waitForURL(/entries=true/);
@@ -72,6 +74,36 @@ describe('names in the administration in Chromium', { skip: chromiumPath === und
     const row = page.locator('main tbody tr').first();
     assert.equal(await row.getByText(audit.targets.channel.replace('{{id}}', channel.name)).count(), 1);
     await row.getByText(`${audit.fields.priority}: 0 → 7`).waitFor();
+  });
+
+  it('says what was charged for a video, and what was returned', async () => {
+    await open(`/admin/tasks?user_id=${maker.id}`);
+    await page.getByRole('link', { name: PROMPT }).click();
+    const charges = page.getByRole('table', { name: admin.tasks.money });
+    await charges.getByText(STRINGS.en.requests.settlements.same, { exact: true }).waitFor();
+    await page.getByText(admin.tasks.paid.replace('{{amount}}', '0.28 credits'), { exact: true }).waitFor();
+  });
+
+  it('names webhooks, share links and device clients in the audit log, also deleted ones', async () => {
+    const [task] = await maker.ok<{ task_id: string }[]>('GET', '/api/videos');
+    assert.ok(task);
+    const share = await maker.ok<{ id: number }>('POST', `/api/videos/${task.task_id}/shares`, {});
+    await maker.ok('DELETE', `/api/videos/${task.task_id}/shares/${share.id}`);
+    const { id } = await maker.ok<{ id: number }>('POST', '/api/webhooks', { url: 'https://hooks.example.com/secret' });
+    const named = { url: 'https://hooks.example.com/other', description: 'Render farm' };
+    const other = await maker.ok<{ id: number }>('POST', '/api/webhooks', named);
+    await maker.ok('DELETE', `/api/webhooks/${other.id}`);
+    await open('/admin/audit');
+    const targets = page.locator('main tbody tr').locator('td:nth-child(2)');
+    const { webhook, share: link } = audit.targets;
+    assert.deepEqual((await targets.allInnerTexts()).slice(0, 5), [
+      webhook.replace('{{id}}', 'Render farm'),
+      webhook.replace('{{id}}', 'Render farm'),
+      webhook.replace('{{id}}', 'hooks.example.com'),
+      link.replace('{{id}}', PROMPT),
+      link.replace('{{id}}', PROMPT),
+    ]);
+    await maker.ok('DELETE', `/api/webhooks/${id}`);
   });
 
   it('tells what was created or answered without ids and bare numbers', async () => {

@@ -19,7 +19,7 @@ describe('from an empty installation to a downloaded video', {
   const story = inTurn();
   for (const language of LANGUAGES)
     story(language, 'guides the first administrator: channel, credits, video, download', async () => {
-      const { admin, adminChannels, studio } = STRINGS[language];
+      const { admin, adminChannels, requests, studio } = STRINGS[language];
       const vendor = await startSandbox({ simulators: [kling], timing: JOB_TIMINGS.interactive });
       const fixture = await openBrowserFixture({ SANDBOX: '' });
       const page = await fixture.open({ language });
@@ -64,7 +64,7 @@ describe('from an empty installation to a downloaded video', {
         assert.equal(await page.getByText(admin.gettingStarted.title).count(), 0);
         await page.getByRole('link', { name: PROMPT }).click();
         await page.getByText(admin.tasks.events.succeeded, { exact: true }).last().waitFor();
-        await page.getByText(admin.ledger.kinds.settle, { exact: true }).waitFor();
+        await page.getByText(requests.settlements.same, { exact: true }).waitFor();
         assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
       } finally {
         await fixture.stop();

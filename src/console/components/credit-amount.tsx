@@ -107,6 +107,14 @@ export function useUnitPrice({ plain = false }: UnitPriceOptions = {}) {
     perMillion ? t('perMillion', { price: format(quota * MILLION) }) : format(quota);
 }
 
+/**
+ * Names the settlement of a call by what its ledger entry changed: the entry is the difference to what was reserved.
+ */
+export function useSettlementName(): (change: number) => string {
+  const { t } = useTranslation('requests');
+  return (change) => t(`settlements.${change > 0 ? 'less' : change < 0 ? 'more' : 'same'}`);
+}
+
 interface LedgerAmounts {
   readonly amount: number;
   readonly plan_amount: number;

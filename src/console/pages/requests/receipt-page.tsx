@@ -4,7 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { TOKEN_PARTS } from '../../../contract/pricing.ts';
 import { CopyIconButton, JsonView } from '../../components/copy-button.tsx';
-import { SignedAmount, useFormatPrice, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
+import {
+  SignedAmount,
+  useFormatPrice,
+  useRounding,
+  useSettlementName,
+  useUnitPrice,
+} from '../../components/credit-amount.tsx';
 import { QueryError } from '../../components/error-alert.tsx';
 import { ServedModel } from '../../components/model-name.tsx';
 import { Page, PageLoadingIndicator } from '../../components/page.tsx';
@@ -108,6 +114,7 @@ function useSummary(receipt: Receipt) {
 /** Ledger entries of the call, for wallet and allowance. */
 function LedgerEntries({ receipt }: { readonly receipt: Receipt }) {
   const { t } = useTranslation('requests');
+  const settlement = useSettlementName();
   if (receipt.ledger.length === 0)
     return (
       <Text size="sm" c="dimmed">
@@ -120,14 +127,16 @@ function LedgerEntries({ receipt }: { readonly receipt: Receipt }) {
         {receipt.ledger.map(({ id, kind, quota, time }) => (
           <Table.Tr key={id}>
             <Table.Td>
-              <Text size="sm">{t(`ledgerKinds.${kind}` as 'ledgerKinds.reserve', { defaultValue: kind })}</Text>
+              <Text size="sm">
+                {kind === 'settle'
+                  ? settlement(quota)
+                  : t(`ledgerKinds.${kind}` as 'ledgerKinds.reserve', { defaultValue: kind })}
+              </Text>
               <Text size="xs" c="dimmed">
                 #{id} · {formatDateTime(time)}
               </Text>
             </Table.Td>
-            <Table.Td ta="right">
-              <SignedAmount value={quota} />
-            </Table.Td>
+            <Table.Td ta="right">{quota === 0 ? null : <SignedAmount value={quota} />}</Table.Td>
           </Table.Tr>
         ))}
       </Table.Tbody>

@@ -107,11 +107,16 @@ export default {
   },
   ledgerKinds: {
     reserve: 'Reserved',
-    settle: 'Settled',
     refund: 'Returned',
     grant: 'Credits added',
     expire: 'Allowance expired',
     closing: 'Earlier entries',
+  },
+  /** Entries of settlements, which hold the difference to the reserved amount. */
+  settlements: {
+    same: 'Settled, no difference',
+    less: 'Settled, difference returned',
+    more: 'Settled, difference charged',
   },
   lines: {
     per_call: 'Each call',

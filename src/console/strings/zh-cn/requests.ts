@@ -109,12 +109,12 @@ export default {
   },
   ledgerKinds: {
     reserve: '预扣',
-    settle: '结算',
     refund: '退还',
     grant: '发放',
     expire: '额度过期',
     closing: '更早的记录',
   },
+  settlements: { same: '结算，无差额', less: '结算，退还差额', more: '结算，补扣差额' },
   lines: {
     per_call: '每次调用',
     input: '输入 token',

@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { checkLedger, LEDGER_KINDS, listLedger } from '../../../../contract/ledger.ts';
-import { WalletAndPlanAmount } from '../../../components/credit-amount.tsx';
+import { useSettlementName, WalletAndPlanAmount } from '../../../components/credit-amount.tsx';
 import { PagedTable } from '../../../components/data-table.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { ErrorAlert, toErrorMessage } from '../../../components/error-alert.tsx';
@@ -95,6 +95,7 @@ type LedgerEntry = ListItem<typeof listLedger>;
 /** What an entry did; a call opens to its reservation and settlement. */
 function EntryKind({ kind, steps = [] }: Pick<LedgerEntry, 'kind' | 'steps'>) {
   const { t } = useTranslation('admin');
+  const settlement = useSettlementName();
   const nameOf = (each: string): string => t(`ledger.kinds.${each}` as 'ledger.kinds.reserve');
   if (steps.length < 2) return nameOf(kind);
   return (
@@ -102,8 +103,13 @@ function EntryKind({ kind, steps = [] }: Pick<LedgerEntry, 'kind' | 'steps'>) {
       <summary style={{ cursor: 'pointer' }}>{t(kind === 'settle' ? 'ledger.charged' : 'ledger.returned')}</summary>
       {steps.map((step) => (
         <Text key={step.kind} size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-          {nameOf(step.kind) + formatColon()}
-          <WalletAndPlanAmount {...step} />
+          {step.kind === 'settle' ? settlement(step.amount + step.plan_amount) : nameOf(step.kind)}
+          {step.amount === 0 && step.plan_amount === 0 ? null : (
+            <>
+              {formatColon()}
+              <WalletAndPlanAmount {...step} />
+            </>
+          )}
         </Text>
       ))}
     </details>

@@ -13,7 +13,7 @@ import { useTranslation } from 'react-i18next';
 import { getTask, listTasks } from '../../../../contract/admin-videos.ts';
 import { isTerminal, TASK_STATUS, type TaskStatus } from '../../../../contract/task-states.ts';
 import { CopyIconButton, JsonView } from '../../../components/copy-button.tsx';
-import { useFormatCredits, WalletAndPlanAmount } from '../../../components/credit-amount.tsx';
+import { useFormatCredits, useSettlementName, WalletAndPlanAmount } from '../../../components/credit-amount.tsx';
 import { PagedTable } from '../../../components/data-table.tsx';
 import { QueryError } from '../../../components/error-alert.tsx';
 import {
@@ -271,18 +271,21 @@ function CredentialName({ list, id }: CredentialNameProps) {
   );
 }
 
-/** Ledger entries of a task: reserved, settled and refunded amounts. */
+/** Ledger entries of a task, then what was charged and what was returned of the reserved amount. */
 function TaskLedgerEntries({ money: entries }: { readonly money: Task['money'] }) {
   const { t } = useTranslation('admin');
   const quota = useFormatCredits();
+  const settlement = useSettlementName();
   if (entries.length === 0)
     return (
       <Text size="sm" c="dimmed">
         {t('tasks.noMoney')}
       </Text>
     );
-  const wallet = entries.reduce((sum, { amount }) => sum + amount, 0);
-  const plan = entries.reduce((sum, { plan_amount: amount }) => sum + amount, 0);
+  const sumOf = (some: Task['money']): number =>
+    some.reduce((sum, { amount, plan_amount: planAmount }) => sum + amount + planAmount, 0);
+  const charged = -sumOf(entries);
+  const returned = -sumOf(entries.filter(({ kind }) => kind === 'reserve')) - charged;
   return (
     <>
       <Table verticalSpacing="xs" horizontalSpacing={4} aria-label={t('tasks.money')}>
@@ -291,20 +294,27 @@ function TaskLedgerEntries({ money: entries }: { readonly money: Task['money'] }
             // biome-ignore lint/suspicious/noArrayIndexKey: a ledger only grows at its end
             <Table.Tr key={index}>
               <Table.Td>
-                <Text size="sm">{t(`ledger.kinds.${kind}` as 'ledger.kinds.reserve')}</Text>
+                <Text size="sm">
+                  {kind === 'settle'
+                    ? settlement(amount + planAmount)
+                    : t(`ledger.kinds.${kind}` as 'ledger.kinds.reserve')}
+                </Text>
                 <Text size="xs" c="dimmed">
                   {formatDateTime(time)}
                 </Text>
               </Table.Td>
               <Table.Td ta="right">
-                <WalletAndPlanAmount amount={amount} plan_amount={planAmount} />
+                {amount === 0 && planAmount === 0 ? null : (
+                  <WalletAndPlanAmount amount={amount} plan_amount={planAmount} />
+                )}
               </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
       <Text size="sm" fw={600} mt="sm">
-        {wallet + plan === 0 ? t('tasks.nothingPaid') : t('tasks.paid', { amount: quota(-(wallet + plan)) })}
+        {charged === 0 ? t('tasks.nothingPaid') : t('tasks.paid', { amount: quota(charged) })}
+        {returned > 0 ? ` · ${t('tasks.returned', { amount: quota(returned) })}` : ''}
       </Text>
     </>
   );
