@@ -173,6 +173,17 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await setting('SIGN_IN_NOTICE').getByText(adminSettings.source.database).waitFor();
     await setting('SITE_NAME').getByText(adminSettings.source.database).waitFor();
     await waitForExpression(page, `document.title.endsWith('Film studio')`);
+    const balance = setting('NEW_USER_QUOTA').getByRole('textbox', { name: adminSettings.names.NEW_USER_QUOTA });
+    await balance.fill('2.5');
+    await save('NEW_USER_QUOTA').click();
+    await setting('NEW_USER_QUOTA').getByText(adminSettings.source.database).waitFor();
+    const stored = await fixture.running.root.ok<{ name: string; value: string }[]>('GET', '/api/admin/settings');
+    assert.equal(stored.find(({ name }) => name === 'NEW_USER_QUOTA')?.value, '1250000');
+    await setting('NEW_USER_QUOTA').getByRole('button', { name: adminSettings.reset }).click();
+    const model = setting('DEFAULT_VIDEO_MODEL').getByRole('combobox');
+    await model.fill('kling-v3');
+    await page.getByRole('option', { name: 'Kling 3.0', exact: true }).click();
+    assert.equal(await model.inputValue(), 'Kling 3.0');
     await setting('CURRENCY').getByRole('textbox').fill('CNY');
     await save('CURRENCY').click();
     await setting('CURRENCY').getByText(adminSettings.source.database).waitFor();

@@ -11,7 +11,6 @@ export default {
   unsaved_other: '{{count}} unsaved changes',
   set: 'Set',
   notSet: 'Not set',
-  inCredits: '= {{credits}}',
   chooseLogo: 'Choose an image',
   logoTooLarge: 'Choose a PNG, WebP or JPEG image of at most 90 KB.',
   groups: {

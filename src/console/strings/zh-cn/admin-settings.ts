@@ -14,7 +14,6 @@ export default {
   unsaved_other: '{{count}} 项未保存的修改',
   set: '已设置',
   notSet: '未设置',
-  inCredits: '= {{credits}}',
   chooseLogo: '选择图片',
   logoTooLarge: '请选择不超过 90 KB 的 PNG、WebP 或 JPEG 图片。',
   groups: {

@@ -1,5 +1,4 @@
 import {
-  Autocomplete,
   Badge,
   Box,
   Button,
@@ -17,13 +16,15 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listSiteSettings, type SiteSetting, updateSiteSetting } from '../../../../contract/service.ts';
-import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { ErrorAlert, QueryError } from '../../../components/error-alert.tsx';
+import { AmountInput } from '../../../components/limit-fields.tsx';
+import { byLabelOrValue, toModelOptions } from '../../../components/model-name.tsx';
 import { Page } from '../../../components/page.tsx';
 import { SettingsSection } from '../../../components/panel.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import { dataQuery, usePlanOptions } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
+import { creditsToQuota } from '../../../data/field-values.ts';
 import { readAsDataUrl } from '../../../data/media-types.ts';
 import { usableModelsQuery, useStatus } from '../../../data/self.ts';
 import type en from '../../../strings/en/admin-settings.ts';
@@ -203,7 +204,7 @@ const MODEL_SETTINGS: Readonly<Record<string, 'chat' | 'video'>> = {
 /** The input of a setting, by its kind. */
 function SettingField({ setting, value, onChange }: SettingFieldProps) {
   const { t } = useTranslation('admin-settings');
-  const formatCredits = useFormatCredits();
+  const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
   const plans = usePlanOptions();
   const { data: models } = useQuery(usableModelsQuery);
   const name = setting.name as keyof typeof en.names;
@@ -213,7 +214,6 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
     disabled: !setting.editable,
     flex: 1,
   };
-  const isAmount = setting.name.endsWith('_QUOTA') && /^\d+$/.test(value);
   if (setting.kind === 'picture') return <LogoField {...common} value={value} onChange={onChange} />;
   if (setting.kind === 'choice')
     return (
@@ -252,14 +252,27 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
       />
     );
   const kind = MODEL_SETTINGS[setting.name];
-  if (kind !== undefined && setting.editable)
+  if (kind !== undefined && setting.editable) {
+    const offered = toModelOptions((models ?? []).filter((model) => model.kind === kind));
     return (
-      <Autocomplete
+      <Select
         {...common}
-        data={(models ?? []).filter((model) => model.kind === kind).map(({ id }) => id)}
-        value={value}
+        data={value === '' || offered.some((model) => model.value === value) ? offered : [...offered, value]}
+        filter={byLabelOrValue}
+        searchable
         clearable
-        onChange={onChange}
+        value={value === '' ? null : value}
+        onChange={(model) => onChange(model ?? '')}
+      />
+    );
+  }
+  if (setting.name.endsWith('_QUOTA'))
+    return (
+      <AmountInput
+        {...common}
+        decimalScale={6}
+        value={value === '' ? '' : Number(value) / perUnit}
+        onChange={(credits) => onChange(credits === '' ? '' : String(creditsToQuota(Number(credits), perUnit)))}
       />
     );
   return (
@@ -267,14 +280,6 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
       {...common}
       inputMode={setting.kind === 'number' ? 'numeric' : 'text'}
       value={setting.editable || value !== '' ? value : t(setting.is_set ? 'set' : 'notSet')}
-      rightSection={
-        isAmount ? (
-          <Text size="xs" c="dimmed" pr="sm">
-            {t('inCredits', { credits: formatCredits(Number(value)) })}
-          </Text>
-        ) : undefined
-      }
-      rightSectionWidth={isAmount ? 150 : undefined}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
   );
