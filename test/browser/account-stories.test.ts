@@ -242,6 +242,22 @@ describe('the account pages in Chromium', { skip: chromiumPath === undefined && 
     await here.context().close();
   });
 
+  it('ends all other sessions at once, and not the one in use', async () => {
+    await fixture.running.signUp('thrice');
+    const [here, there] = [await fixture.open(), await fixture.open()];
+    await signIn(there, 'thrice', PASSWORD, '/tickets');
+    await signIn(here, 'thrice', PASSWORD, '/account/security');
+    const { security } = STRINGS.en.account;
+    await button(here, security.endOthers).click();
+    await here.getByRole('dialog').getByRole('button', { name: security.endOthers, exact: true }).click();
+    await see(here, security.othersEnded);
+    await see(here, security.thisSession);
+    assert.equal(await button(here, security.endSession).count(), 0);
+    await there.goto('/account/profile');
+    await there.waitForURL(/sign-in\?back=/);
+    for (const page of [here, there]) await page.context().close();
+  });
+
   it('moves the focus to the content by the skip link', async () => {
     await fixture.running.signUp('keys');
     const page = await fixture.open();

@@ -18,6 +18,11 @@ export const sessionsQuery = (page: number) =>
     queryFn: ({ signal }) => callApi(listSessions, { query: { page: String(page) } }, { signal }),
   });
 
+/** Ends each session or device of the first page until none is left. */
+export async function endEach<Row>(list: () => Promise<readonly Row[]>, end: (row: Row) => unknown): Promise<void> {
+  for (let rows = await list(); rows.length > 0; rows = await list()) for (const row of rows) await end(row);
+}
+
 /** E-mail address of the account and its confirmation. */
 export const emailQuery = queryOptions({
   queryKey: ['email'],

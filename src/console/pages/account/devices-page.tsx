@@ -16,7 +16,7 @@ import { IconDeviceLaptop, IconPencil } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { endDevice, NAME_LENGTH_MAX, renameDevice } from '../../../contract/device-auth.ts';
+import { endDevice, listDevices, NAME_LENGTH_MAX, renameDevice } from '../../../contract/device-auth.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { ConfirmDialog, FormDialog } from '../../components/dialog.tsx';
 import { QueryError } from '../../components/error-alert.tsx';
@@ -24,7 +24,7 @@ import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { type Device, devicesQuery, SESSIONS_PAGE_SIZE } from '../../data/account-queries.ts';
+import { type Device, devicesQuery, endEach, SESSIONS_PAGE_SIZE } from '../../data/account-queries.ts';
 import { callApi } from '../../data/api-client.ts';
 import { formatColon, formatDate, formatLabelled } from '../../data/format-values.ts';
 
@@ -42,7 +42,14 @@ export function DevicesPage() {
     <Page
       title={t('devices.title')}
       subtitle={t('devices.lead')}
-      actions={devices.data?.total === 0 ? undefined : confirm}
+      actions={
+        devices.data?.total === 0 ? undefined : (
+          <>
+            {(devices.data?.total ?? 0) > 1 ? <EndAllDevices /> : null}
+            {confirm}
+          </>
+        )
+      }
     >
       <QueryError query={devices} />
       {devices.data === undefined && devices.error === null ? <Skeleton h={180} radius="lg" /> : null}
@@ -58,6 +65,38 @@ export function DevicesPage() {
       </SimpleGrid>
       <Pager page={page} total={devices.data?.total ?? 0} pageSize={SESSIONS_PAGE_SIZE} onChange={setPage} />
     </Page>
+  );
+}
+
+/** Signs out every device, for example after a theft. */
+function EndAllDevices() {
+  const { t } = useTranslation('account');
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const end = async (): Promise<void> => {
+    try {
+      await endEach(
+        async () => (await callApi(listDevices, { query: {} })).data,
+        ({ id }) => callApi(endDevice, { params: { id: String(id) } }),
+      );
+    } finally {
+      await queries.invalidateQueries({ queryKey: ['devices'] });
+    }
+    toasts.success(t('devices.allEnded'));
+  };
+  return (
+    <ConfirmDialog
+      title={t('devices.endAllTitle')}
+      confirmLabel={t('devices.endAll')}
+      onConfirm={end}
+      trigger={(open) => (
+        <Button variant="light" color="red" onClick={open}>
+          {t('devices.endAll')}
+        </Button>
+      )}
+    >
+      {t('devices.endAllText')}
+    </ConfirmDialog>
   );
 }
 

@@ -21,6 +21,7 @@ import {
   disableTwoFactor,
   enableTwoFactor,
   endSession,
+  listSessions,
   logout,
   putSelf,
   setUpTwoFactor,
@@ -42,7 +43,7 @@ import { Pager } from '../../components/pager.tsx';
 import { SettingsSection } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { SESSIONS_PAGE_SIZE, sessionsQuery } from '../../data/account-queries.ts';
+import { endEach, SESSIONS_PAGE_SIZE, sessionsQuery } from '../../data/account-queries.ts';
 import { callApi, queryClient } from '../../data/api-client.ts';
 import { clearUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
@@ -321,8 +322,39 @@ function SessionsSection() {
       await queries.invalidateQueries({ queryKey: ['sessions'] });
     },
   });
+  const endOthers = async (): Promise<void> => {
+    try {
+      await endEach(
+        async () => (await callApi(listSessions, { query: {} })).data.filter(({ current }) => !current),
+        ({ id }) => callApi(endSession, { params: { id: String(id) } }),
+      );
+    } finally {
+      await queries.invalidateQueries({ queryKey: ['sessions'] });
+    }
+    toasts.success(t('security.othersEnded'));
+  };
+  const hasOthers = (sessions.data?.total ?? 0) > 2;
   return (
-    <SettingsSection title={t('security.sessions')} subtitle={t('security.sessionsText')}>
+    <SettingsSection
+      title={t('security.sessions')}
+      subtitle={t('security.sessionsText')}
+      aside={
+        hasOthers ? (
+          <ConfirmDialog
+            title={t('security.endOthersTitle')}
+            confirmLabel={t('security.endOthers')}
+            onConfirm={endOthers}
+            trigger={(open) => (
+              <Button variant="light" color="red" onClick={open}>
+                {t('security.endOthers')}
+              </Button>
+            )}
+          >
+            {t('security.endOthersText')}
+          </ConfirmDialog>
+        ) : undefined
+      }
+    >
       <ErrorAlert error={sessions.error ?? end.error} />
       <Stack gap="sm">
         {(sessions.data?.data ?? []).map((session) => (
