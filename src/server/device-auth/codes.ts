@@ -460,7 +460,7 @@ function newDeviceNotice(code: DeviceCodeRow & { readonly user_id: number }, reg
     title: { en: 'New device signed in', 'zh-CN': '新设备已登录' },
     content: {
       en: `${name} was allowed to sign in from ${address}. If this was not you, sign it out in the list of devices and change your password.`,
-      'zh-CN': `已允许 ${name.replace(/ \((.*)\)$/, '（$1）')} 从 ${address} 登录。如果不是您本人操作，请在设备列表中结束该登录并修改密码。`,
+      'zh-CN': `已允许 ${`${name} `.replace(/ \((.*)\) $/, '（$1）')}从 ${address} 登录。如果不是您本人操作，请在设备列表中结束该登录并修改密码。`,
     },
     targetUrl: DEVICES_PAGE,
     relatedId: code.id,

@@ -1,5 +1,5 @@
 export default {
-  lead: 'Allowances that pay for calls before the balance does. Users get a plan by redeeming a code.',
+  lead: 'Allowances that pay for calls before the balance does. Users redeem a code, or request or buy a plan.',
   all: 'All plans',
   make: 'Add plan',
   made: '{{name}} was added.',
@@ -19,7 +19,7 @@ export default {
   eachDay: 'Daily',
   eachPeriod: 'Every few hours',
   hours: 'Hours',
-  credits: 'Amount per period',
+  credits: 'Amount',
   weekly: 'Weekly limit',
   weeklyHint: 'In seven days. 0: no limit.',
   monthly: 'Monthly limit',

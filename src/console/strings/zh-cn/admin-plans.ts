@@ -2,13 +2,13 @@ import type en from '../en/admin-plans.ts';
 import type { Translated } from '../namespaces.ts';
 
 export default {
-  lead: '用户可用兑换码获得的套餐：调用时先用套餐额度，再用余额。',
+  lead: '调用时先用套餐额度，再用余额。用户可兑换、申请或购买套餐。',
   all: '全部套餐',
   make: '添加套餐',
   made: '已添加 {{name}}。',
   none: '无套餐',
   name: '名称',
-  code: '代码',
+  code: '标识',
   codeHint: 'a–z、0–9、_ 和 -。兑换码和账目以此标识。',
   level: '等级',
   levelHint: '等级高的优先生效。',
@@ -22,7 +22,7 @@ export default {
   eachDay: '每天',
   eachPeriod: '每隔数小时',
   hours: '小时',
-  credits: '每次数额',
+  credits: '数额',
   weekly: '每周上限',
   weeklyHint: '七天内的上限。0 表示不限。',
   monthly: '每月上限',

@@ -109,7 +109,7 @@ export default {
     perMonth: '每 30 天最多 {{amount}}',
   },
   reconciliation: {
-    lead: '每小时将视频的结算与供应商从账号中扣除的单位进行比对（仅限提供此数据的供应商）。',
+    lead: '每小时核对一次：视频的结算与供应商实际扣除是否一致。',
     accounts: '账号',
     readings: '读数',
     channel: '渠道',
@@ -121,7 +121,7 @@ export default {
     difference: '差额',
     charged: '已扣费',
     videos: '视频数',
-    result: '当日结果',
+    result: '近 24 小时',
     agrees: '一致',
     unexplained: '{{units}} 无法解释',
     tooFew: '读数不足',

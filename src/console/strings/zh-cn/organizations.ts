@@ -42,7 +42,7 @@ export default {
   promptsShown: '此组织的所有者和管理员可以查看您的提示词。',
   promptsHidden: '只有您能查看自己的提示词。',
   delete: '关闭组织',
-  deleteTitle: '停用 {{name}}？',
+  deleteTitle: '关闭 {{name}}？',
   deleteText: '其密钥和登录将立即被拒绝。所有者可在 30 天内恢复，逾期将连同剩余余额一并删除。',
   closed: '已关闭',
   closedText: '该组织的密钥和登录会被拒绝。组织将于 {{date}} 被删除。',
@@ -100,7 +100,7 @@ export default {
     },
     close: {
       action: '关闭',
-      title: '停用 {{name}}？',
+      title: '关闭 {{name}}？',
       text: '其密钥和登录将立即被拒绝。所有者和管理员可在 30 天内恢复，逾期将被删除。',
     },
   },

@@ -190,7 +190,11 @@ export function PlanListPage() {
             ),
           },
           { label: t('level'), sortKey: 'level', align: 'right', cell: ({ level }) => level },
-          { label: t('allowance'), cell: (card) => <Allowance card={card} /> },
+          {
+            label: t('allowance'),
+            cell: (card) =>
+              card.package_code === NO_PACKAGE && card.daily_quota === 0 ? '–' : <Allowance card={card} />,
+          },
           {
             label: t('duration'),
             sortKey: 'duration',

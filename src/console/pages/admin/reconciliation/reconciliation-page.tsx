@@ -18,7 +18,15 @@ import { Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
-import { dataQuery, type ListItem, listQuery, type ResponseData, useInvalidateQueries } from '../../../data/admin.ts';
+import {
+  dataQuery,
+  type ListItem,
+  listQuery,
+  type ResponseData,
+  useInvalidateQueries,
+  useVendors,
+  vendorTitle,
+} from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { formatDateTime, formatDecimal, formatLabelled } from '../../../data/format-values.ts';
 
@@ -167,13 +175,14 @@ function VendorAccountTable({ accounts }: { readonly accounts: readonly Account[
 }
 
 function ChannelLink({ account }: { readonly account: Account }) {
+  const vendors = useVendors();
   return (
     <>
       <RouteLink to="/admin/channels/$id" params={{ id: String(account.channel_id) }} fw={600} size="sm">
         {account.channel_name}
       </RouteLink>
       <Text size="xs" c="dimmed">
-        {account.vendor}
+        {vendorTitle(vendors, account.vendor)}
       </Text>
     </>
   );

@@ -152,10 +152,17 @@ function AccountPanel({ user }: { readonly user: User }) {
           [t('users.requests'), formatCount(user.request_count)],
           [
             t('app:spendLimit.label'),
-            user.spend_limit === null ? '–' : <SpendLimitText key="spendLimit" limit={user.spend_limit} />,
+            user.spend_limit === null ? (
+              t('users.noOwnLimit')
+            ) : (
+              <SpendLimitText key="spendLimit" limit={user.spend_limit} />
+            ),
           ],
-          [t('users.concurrentTasks'), user.concurrent_tasks === null ? '–' : formatCount(user.concurrent_tasks)],
-          [t('users.queuedTasks'), user.queued_tasks === null ? '–' : formatCount(user.queued_tasks)],
+          [
+            t('users.concurrentTasks'),
+            user.concurrent_tasks === null ? t('users.noOwnLimit') : formatCount(user.concurrent_tasks),
+          ],
+          [t('users.queuedTasks'), user.queued_tasks === null ? t('users.noOwnLimit') : formatCount(user.queued_tasks)],
           [t('users.displayName'), user.display_name || '–'],
           [t('users.email'), user.email || '–'],
           [
