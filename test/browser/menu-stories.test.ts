@@ -90,6 +90,28 @@ describe('navigation in the console, in Chromium', { skip: chromiumPath === unde
     await page.context().close();
   });
 
+  it('offers help in the header, and language and colours in the menu of the account', async () => {
+    const page = await signedIn();
+    await page.goto('/studio');
+    await page.getByRole('button', { name: app.help.title }).click();
+    assert.equal(await page.getByRole('menuitem', { name: app.pages.apiGuide }).getAttribute('href'), '/docs');
+    await assertAccessible(page, 'the help menu');
+    await page.getByRole('menuitem', { name: app.help.shortcuts }).click();
+    await page.getByRole('dialog', { name: STRINGS.en.shortcuts.title }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: app.help.title }).click();
+    await page.getByRole('menuitem', { name: app.help.support }).click();
+    await page.waitForURL('**/tickets/new');
+    await page.getByRole('button', { name: app.accountMenu }).click();
+    await page.getByRole('menuitem', { name: app.colorScheme.dark }).click();
+    await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
+    await page.getByRole('button', { name: app.accountMenu }).click();
+    await assertAccessible(page, 'the menu of the account');
+    await page.getByRole('menuitem', { name: '中文' }).click();
+    await page.getByRole('button', { name: STRINGS['zh-cn'].app.help.title }).waitFor();
+    await page.context().close();
+  });
+
   it('keeps a list on the screen while the service is down', async () => {
     const { root } = fixture.running;
     await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 5_000_000, note: 'start' });

@@ -25,6 +25,9 @@ import { CreditAmount } from './credit-amount.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 import { showShortcuts } from './shortcut-keys.ts';
 
+/** Menus of the header: inside its landmark, and without Mantine's focusable placeholder, which no menu may contain. */
+const IN_HEADER = { position: 'bottom-end', withinPortal: false, withInitialFocusPlaceholder: false } as const;
+
 /** The own account and the organizations, to choose which one to work for. */
 function ContextItems() {
   const { t } = useTranslation(['organizations', 'app']);
@@ -72,7 +75,7 @@ export function AccountMenuDropdown({ target }: { readonly target: ReactElement 
   const signOut = useSignOut();
   const [opened, setOpened] = useOpenedOnMount();
   return (
-    <Menu opened={opened} onChange={setOpened} position="bottom-end" width={240}>
+    <Menu opened={opened} onChange={setOpened} {...IN_HEADER} width={240}>
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
@@ -117,7 +120,7 @@ export function HelpMenu({ target }: { readonly target: ReactElement }) {
   const [opened, setOpened] = useOpenedOnMount();
   const newTab = { component: 'a', target: '_blank', rel: 'noopener' } as const;
   return (
-    <Menu opened={opened} onChange={setOpened} position="bottom-end">
+    <Menu opened={opened} onChange={setOpened} {...IN_HEADER}>
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
         <Menu.Item {...newTab} href="/docs" leftSection={<IconBook2 size={16} />}>
@@ -146,7 +149,7 @@ export function HelpMenu({ target }: { readonly target: ReactElement }) {
 export function LanguageMenu({ target }: { readonly target: ReactElement }) {
   const [opened, setOpened] = useOpenedOnMount();
   return (
-    <Menu opened={opened} onChange={setOpened} position="bottom-end">
+    <Menu opened={opened} onChange={setOpened} {...IN_HEADER}>
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
         <LanguageItems />
@@ -172,7 +175,7 @@ function LanguageItems() {
 export function ThemeMenu({ target }: { readonly target: ReactElement }) {
   const [opened, setOpened] = useOpenedOnMount();
   return (
-    <Menu opened={opened} onChange={setOpened} position="bottom-end">
+    <Menu opened={opened} onChange={setOpened} {...IN_HEADER}>
       <Menu.Target>{target}</Menu.Target>
       <Menu.Dropdown>
         <ThemeItems />
