@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox';
 import type { GenerationWay } from '../../contract/generation-ways.ts';
 import type { InputRole, InputType, VideoOperation } from '../../contract/input-roles.ts';
 import type { VendorId } from '../../contract/model-kinds.ts';
+import { defined } from '../../contract/objects.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import { Base64Text, LONG_TEXT_LENGTH, stripDataUrlPrefix } from '../platform/base64.ts';

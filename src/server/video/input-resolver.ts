@@ -21,8 +21,14 @@ import type {
   VideoRequest,
 } from '../vendors/adapter.ts';
 import { type Content, type ContentDelivery, type PlayLinks, VENDOR_CREDENTIAL } from './content.ts';
-import { mapInputs } from './queue-store.ts';
-import { type GivenInput, type InputUse, type ResolvedInput, typeOfMedia, withRoles } from './request-inputs.ts';
+import {
+  type GivenInput,
+  type InputUse,
+  mapInputs,
+  type ResolvedInput,
+  typeOfMedia,
+  withRoles,
+} from './request-inputs.ts';
 import { parseUrl } from './request-media.ts';
 import type { Task, TaskStore } from './task-store.ts';
 import { parseTerms } from './task-store.ts';

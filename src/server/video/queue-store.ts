@@ -6,6 +6,7 @@ import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { RequestInput, VideoRequest } from '../vendors/adapter.ts';
+import { inputsOf, mapInputs } from './request-inputs.ts';
 
 /** A request as it is kept while its video waits: JSON, and the bytes that the JSON refers to by their index. */
 export interface HeldRequest {
@@ -66,24 +67,6 @@ export function fromHeldRequest({ json, parts }: HeldRequest): VideoRequest {
 function markOf(value: object): string | undefined {
   const [key, second] = Object.keys(value);
   return second === undefined && key !== undefined && MARK_NAMES.includes(key) ? key : undefined;
-}
-
-/** The images, videos and audio files of a request. */
-export const inputsOf = ({ images, videos = [], audios = [] }: VideoRequest): readonly RequestInput[] => [
-  ...images,
-  ...videos,
-  ...audios,
-];
-
-/** The request with each image, video and audio file replaced. */
-export function mapInputs(request: VideoRequest, change: (input: RequestInput) => RequestInput): VideoRequest {
-  const { images, videos, audios } = request;
-  return defined({
-    ...request,
-    images: images.map(change),
-    videos: videos?.map(change),
-    audios: audios?.map(change),
-  });
 }
 
 /** A row of `queued_tasks`. */

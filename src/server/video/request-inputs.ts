@@ -22,7 +22,7 @@ import { type Base64Text, decodeBase64, stripDataUrlPrefix } from '../platform/b
 import type { UploadedFile } from '../platform/http/body.ts';
 import { type BodyImages, JsonRejectedError, parseRequestJson } from '../platform/json.ts';
 import { sniffMedia } from '../platform/media-length.ts';
-import type { MediaFile, MediaInput, ModelCapability, RequestInput } from '../vendors/adapter.ts';
+import type { MediaFile, MediaInput, ModelCapability, RequestInput, VideoRequest } from '../vendors/adapter.ts';
 import { parseUrl, toFilename } from './request-media.ts';
 
 /** Where an input's bytes are. */
@@ -423,4 +423,22 @@ export function spellNames(
       (text, input) => text.replaceAll(new RegExp(`@${input.name}(?![\\p{L}\\p{N}_-])`, 'gu'), () => spell(input)),
       spelled,
     );
+}
+
+/** The images, videos and audio files of a request. */
+export const inputsOf = ({ images, videos = [], audios = [] }: VideoRequest): readonly RequestInput[] => [
+  ...images,
+  ...videos,
+  ...audios,
+];
+
+/** The request with each image, video and audio file replaced. */
+export function mapInputs(request: VideoRequest, change: (input: RequestInput) => RequestInput): VideoRequest {
+  const { images, videos, audios } = request;
+  return defined({
+    ...request,
+    images: images.map(change),
+    videos: videos?.map(change),
+    audios: audios?.map(change),
+  });
 }
