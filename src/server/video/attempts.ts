@@ -637,3 +637,18 @@ async function countOpen(trx: Trx, column: 'user_id' | 'token_id', id: number): 
     .executeTakeFirstOrThrow();
   return Number(open);
 }
+
+/**
+ * The channels that can serve a video, in order of preference.
+ * @param holder the original of a remix or a change, which only the account that made it can serve
+ */
+export async function servingChannels(
+  channels: Pick<ChannelDirectory, 'candidates' | 'byId'>,
+  model: ResolvedModel,
+  permitted: ReadonlySet<number> | undefined,
+  holder: Task | undefined,
+): Promise<readonly Channel[]> {
+  if (holder === undefined) return channels.candidates(model, permitted);
+  const account = holder.channel_id === null ? undefined : await channels.byId(holder.channel_id, holder.credential_id);
+  return account === undefined ? [] : [account];
+}

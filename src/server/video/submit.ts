@@ -30,7 +30,13 @@ import { toUpstreamModelName, UnsupportedRequestError } from '../upstreams/upstr
 import type { Json, ModelCapability, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { UrlCheck } from '../webhooks/endpoints.ts';
-import type { AttemptRunner, ChannelTaskLimitStore, TaskLimitStore, TaskLimits } from './attempts.ts';
+import {
+  type AttemptRunner,
+  type ChannelTaskLimitStore,
+  servingChannels,
+  type TaskLimitStore,
+  type TaskLimits,
+} from './attempts.ts';
 import { actionOf, type GenerationRequest, toCallerError, toVideoRequest } from './generation-request.ts';
 import {
   type ClaimKeyInTransaction,
@@ -44,7 +50,7 @@ import { declaresArgument, droppedPaths, pickRequestArguments, toDroppedHeader }
 import type { MediaUse } from './request-media.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { OnFaultPoint } from './task-completion.ts';
-import { channelsKey, laneOf, servingChannels, type TaskQueue } from './task-queue.ts';
+import { channelsKey, laneOf, type TaskQueue } from './task-queue.ts';
 import {
   formatTerms,
   type NewTask,

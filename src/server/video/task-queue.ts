@@ -14,8 +14,14 @@ import type { Log } from '../platform/log.ts';
 import type { Tables, Trx } from '../tables.ts';
 import type { VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { AttemptRunner, ChannelTaskLimitStore } from './attempts.ts';
-import { DEFAULT_QUEUED_TASKS, type TaskLimitStore, type TaskLimits } from './attempts.ts';
+import {
+  type AttemptRunner,
+  type ChannelTaskLimitStore,
+  DEFAULT_QUEUED_TASKS,
+  servingChannels,
+  type TaskLimitStore,
+  type TaskLimits,
+} from './attempts.ts';
 import type { InputResolver } from './input-resolver.ts';
 import {
   fromHeldRequest,
@@ -560,21 +566,6 @@ async function firstWithRoom(
 ): Promise<Channel | undefined> {
   for (const channel of candidates) if (await slots.take(trx, channel)) return channel;
   return undefined;
-}
-
-/**
- * The channels that can serve a video, in order of preference.
- * @param holder the original of a remix or a change, which only the account that made it can serve
- */
-export async function servingChannels(
-  channels: Pick<ChannelDirectory, 'candidates' | 'byId'>,
-  model: ResolvedModel,
-  permitted: ReadonlySet<number> | undefined,
-  holder: Task | undefined,
-): Promise<readonly Channel[]> {
-  if (holder === undefined) return channels.candidates(model, permitted);
-  const account = holder.channel_id === null ? undefined : await channels.byId(holder.channel_id, holder.credential_id);
-  return account === undefined ? [] : [account];
 }
 
 /** Input of the forecast for the waiting videos of a lane. All times are in milliseconds. */
