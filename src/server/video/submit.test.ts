@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Type } from 'typebox';
 import { NO_IMAGES } from '../platform/json.ts';
-import { parseGenerationRequest } from './generation-request.ts';
-import { droppedPaths, toDroppedHeader } from './request-arguments.ts';
+import { droppedPaths, parseGenerationRequest, toDroppedHeader } from './generation-request.ts';
 import { submitForAccount } from './submit.ts';
 
 const metadata = Type.Object({

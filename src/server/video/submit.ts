@@ -37,7 +37,16 @@ import {
   type TaskLimitStore,
   type TaskLimits,
 } from './attempts.ts';
-import { actionOf, type GenerationRequest, toCallerError, toVideoRequest } from './generation-request.ts';
+import {
+  actionOf,
+  declaresArgument,
+  droppedPaths,
+  type GenerationRequest,
+  pickRequestArguments,
+  toCallerError,
+  toDroppedHeader,
+  toVideoRequest,
+} from './generation-request.ts';
 import {
   type ClaimKeyInTransaction,
   type Idempotency,
@@ -46,7 +55,6 @@ import {
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
 import { type Lane, toHeldRequest } from './queue-store.ts';
-import { declaresArgument, droppedPaths, pickRequestArguments, toDroppedHeader } from './request-arguments.ts';
 import type { MediaUse } from './request-media.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { OnFaultPoint } from './task-completion.ts';
