@@ -37,7 +37,6 @@ import {
   isSuccessWord,
   ownEntry,
   readTaskState,
-  toRawResponse,
 } from './untrusted-json.ts';
 
 /**
@@ -97,6 +96,10 @@ async function* inTurns(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
     await nextTurn();
   }
 }
+
+/** The response in its stored form: its JSON, otherwise the start of its text. */
+export const toRawResponse = (response: BufferedResponse): Json =>
+  response.json === undefined ? response.text.slice(0, 2_000) : (response.json as Json);
 
 /** The id in a handle of `acceptedSubmit`; empty for anything else, which the vendor does not know. */
 export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';

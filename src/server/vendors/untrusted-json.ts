@@ -2,7 +2,6 @@ import { asObject } from '../../contract/objects.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import type { VendorError } from '../upstreams/upstream.ts';
-import type { Json } from './adapter.ts';
 
 /** Undefined for any value that is not an array. */
 export const asArray = (value: unknown): readonly unknown[] | undefined => (Array.isArray(value) ? value : undefined);
@@ -85,10 +84,6 @@ export function asUnixSeconds(value: unknown): number | undefined {
   const divisor = time < MAX_SECONDS ? 1 : time < MAX_MILLISECONDS ? 1_000 : 1_000_000;
   return Math.floor(time / divisor);
 }
-
-/** The response in its stored form: its JSON, otherwise the start of its text. */
-export const toRawResponse = (response: BufferedResponse): Json =>
-  response.json === undefined ? response.text.slice(0, 2_000) : (response.json as Json);
 
 /**
  * Status words of all vendors in their normalised spelling. Gateways change cases

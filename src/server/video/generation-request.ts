@@ -13,8 +13,7 @@ import { type BodyImages, JsonRejectedError, NO_IMAGES, parseRequestJson } from 
 import { sniffMedia } from '../platform/media-length.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { UnsupportedRequestError } from '../upstreams/upstream.ts';
-import type { Json, RequestJson, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import type { SchemaKeywords } from '../vendors/metadata.ts';
+import type { Json, RequestJson, SchemaKeywords, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import { type InputResolver, NO_INPUTS, type ResolvedInputs } from './input-resolver.ts';
 import {
   assertInputsFit,

@@ -13,11 +13,15 @@ import { type AdapterContext, PollFailed, type VendorError, withoutVersion } fro
 import {
   API_KEY_CREDENTIALS,
   billedSeconds,
+  createMetadataParser,
   isSameMedia,
   type Json,
+  knownFactors,
   type MediaText,
+  parseSeconds,
   type QueryOutcome,
   type RequestJson,
+  rejectField,
   type SubmitOutcome,
   toMediaUrl,
   type VendorAdapter,
@@ -41,12 +45,12 @@ import {
   rejectedPoll,
   successWithoutArtifact,
   toMultipart,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapResponse,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asCode,
   asId,
@@ -58,7 +62,6 @@ import {
   isSuccessStatus,
   ownEntry,
   readTaskState,
-  toRawResponse,
 } from '../untrusted-json.ts';
 import {
   type DurationsByResolution,

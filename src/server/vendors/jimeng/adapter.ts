@@ -13,15 +13,19 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext, VendorError } from '../../upstreams/upstream.ts';
 import {
   cny,
+  createMetadataParser,
   fileOf,
   type ImageGeneration,
   type ImageModel,
   type ImageOutcome,
   type Json,
   KEY_PAIR_CREDENTIALS,
+  knownFactors,
   type ModelCapability,
   type PriceSource,
+  parseSeconds,
   type QueryOutcome,
+  rejectField,
   toBase64,
   type VendorAdapter,
   type VideoRequest,
@@ -42,13 +46,13 @@ import {
   refusedSubmit,
   rejectedPoll,
   serializeJsonBody,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapResponse,
   withSerializedBody,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,
   asCode,
@@ -60,7 +64,6 @@ import {
   isSuccessStatus,
   ownEntry,
   readTaskState,
-  toRawResponse,
 } from '../untrusted-json.ts';
 
 /** The vendor's `req_key` of a model, by the number of images. A missing entry means that number is not supported. */

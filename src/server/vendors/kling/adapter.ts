@@ -16,11 +16,14 @@ import {
   assertMaxSize,
   type BilledFacts,
   billedUnits,
+  createMetadataParser,
   type Json,
   KEY_PAIR_CREDENTIALS,
   type MediaInput,
+  parseSeconds,
   type QueryOutcome,
   type RequestJson,
+  rejectField,
   stripDataUrlPrefix,
   toUrlOrBase64,
   type VendorAdapter,
@@ -41,13 +44,13 @@ import {
   refusedSubmit,
   rejectedPoll,
   successWithoutArtifact,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapResponse,
   withJsonBody,
 } from '../json-calls.ts';
-import { createMetadataParser, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,
   asCode,
@@ -61,7 +64,6 @@ import {
   isSuccessStatus,
   ownEntry,
   readTaskState,
-  toRawResponse,
 } from '../untrusted-json.ts';
 import { KLING_MODELS, MAX_IMAGE_BYTES, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO, TEXT_OR_FRAMES } from './models.ts';
 

@@ -6,11 +6,15 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
 import {
   API_KEY_CREDENTIALS,
+  createMetadataParser,
+  knownFactors,
   type MediaFile,
   type MediaInput,
   type ModelCapability,
+  parseSeconds,
   type QueryOutcome,
   type RequestJson,
+  rejectField,
   toMediaUrl,
   type VendorAdapter,
   type VideoRequest,
@@ -38,12 +42,12 @@ import {
   rejectedPoll,
   taskIdIn,
   toMultipart,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asPercent,
   asText,
@@ -52,7 +56,6 @@ import {
   isSuccessStatus,
   ownEntry,
   readTaskState,
-  toRawResponse,
 } from '../untrusted-json.ts';
 import {
   type FrameChoice,

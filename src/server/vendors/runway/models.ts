@@ -10,8 +10,7 @@ import {
   waysOf,
 } from '../../../contract/generation-ways.ts';
 import { defined } from '../../../contract/objects.ts';
-import { type ModelCapability, type PriceSource, usd } from '../adapter.ts';
-import { undatedModel } from '../metadata.ts';
+import { type ModelCapability, type PriceSource, undatedModel, usd } from '../adapter.ts';
 import { ownEntry } from '../untrusted-json.ts';
 
 /** Models of Runway's developer API, with the limits in the types of its SDK (@runwayml/sdk 4.20.1). */

@@ -7,11 +7,15 @@ import { type AdapterContext, endpointUrl, type VendorError } from '../../upstre
 import {
   API_KEY_CREDENTIALS,
   billedUnits,
+  createMetadataParser,
   type Json,
+  knownFactors,
   type MediaText,
+  parseSeconds,
   type QueryOutcome,
   type RequestInput,
   type RequestJson,
+  rejectField,
   toMediaUrl,
   type VendorAdapter,
   type VendorDrafts,
@@ -41,21 +45,13 @@ import {
   refusedSubmit,
   rejectedPoll,
   taskIdIn,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import {
-  asArray,
-  asPercent,
-  asText,
-  classifyFailureWord,
-  isSuccessStatus,
-  readTaskState,
-  toRawResponse,
-} from '../untrusted-json.ts';
+import { asArray, asPercent, asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
 import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS, WIDEST_WAYS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */

@@ -13,8 +13,7 @@ import {
   waysOf,
 } from '../../../contract/generation-ways.ts';
 import type { MediaLine, VideoPrice } from '../../../contract/pricing.ts';
-import { cnyPerToken, type ModelCapability, type PriceSource, usdPerToken } from '../adapter.ts';
-import { undatedModel } from '../metadata.ts';
+import { cnyPerToken, type ModelCapability, type PriceSource, undatedModel, usdPerToken } from '../adapter.ts';
 
 /**
  * Seedance is billed by tokens: width × height × frames / 1024 at 24 frames per

@@ -19,7 +19,9 @@ import {
   type MediaInput,
   type ModelCapability,
   type PriceSource,
+  parseSeconds,
   type QueryOutcome,
+  rejectField,
   type SubmitOutcome,
   toMediaUrl,
   usd,
@@ -43,13 +45,13 @@ import {
   rejectedPoll,
   taskIdIn,
   toMultipart,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapTask,
   withJsonBody,
 } from '../json-calls.ts';
-import { parseSeconds, rejectField } from '../metadata.ts';
 import {
   asId,
   asPercent,
@@ -59,7 +61,6 @@ import {
   classifyFailureWord,
   ownEntry,
   readTaskState,
-  toRawResponse,
 } from '../untrusted-json.ts';
 
 /**

@@ -8,8 +8,11 @@ import {
   type BilledFacts,
   billedUnits,
   type Json,
+  knownFactors,
+  parseSeconds,
   type QueryOutcome,
   type RequestJson,
+  rejectField,
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
@@ -24,11 +27,11 @@ import {
   refusedSubmit,
   rejectedPoll,
   successWithoutArtifact,
+  toRawResponse,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,
   asId,
@@ -38,7 +41,6 @@ import {
   isSuccessStatus,
   normaliseStateWord,
   readTaskState,
-  toRawResponse,
 } from '../untrusted-json.ts';
 import { fileIdOf, geminiFile, geminiRequest } from './gemini.ts';
 import {

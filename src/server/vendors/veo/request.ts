@@ -6,11 +6,15 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, PollFailed, type VendorError } from '../../upstreams/upstream.ts';
 import {
   type ContentSource,
+  createMetadataParser,
   fileOf,
   type Json,
+  knownFactors,
   type MediaText,
+  parseSeconds,
   type QueryOutcome,
   type RequestInput,
+  rejectField,
   type SubmitOutcome,
   stripDataUrlPrefix,
   toBase64,
@@ -27,10 +31,10 @@ import {
   refusedSubmit,
   rejectedPoll,
   successWithoutArtifact,
+  toRawResponse,
   unreadablePoll,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { asArray, asId, asText, asUrl, isSuccessStatus, toRawResponse } from '../untrusted-json.ts';
+import { asArray, asId, asText, asUrl, isSuccessStatus } from '../untrusted-json.ts';
 import { parseGoogleError, refusalCause, toFailedOperation } from './google.ts';
 import { familyOf, type ModelFamily, VEO_DEFAULT_SECONDS, VEO_RATIOS } from './models.ts';
 

@@ -25,10 +25,14 @@ import {
 import {
   API_KEY_CREDENTIALS,
   billedUnits,
+  createMetadataParser,
+  knownFactors,
   type ModelCapability,
   type PriceSource,
+  parseSeconds,
   type QueryOutcome,
   type RequestInput,
+  rejectField,
   toMediaUrl,
   usd,
   type VendorAdapter,
@@ -49,12 +53,12 @@ import {
   refusedSubmit,
   rejectedPoll,
   successWithoutArtifact,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapResponse,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
 import {
   asArray,
   asId,
@@ -66,7 +70,6 @@ import {
   isSuccessStatus,
   ownEntry,
   readTaskState,
-  toRawResponse,
 } from '../untrusted-json.ts';
 
 /** Vidu sells credits and reports how many each video used, so its own count is charged. */

@@ -7,10 +7,14 @@ import { type AdapterContext, endpointUrl, type VendorError } from '../../upstre
 import {
   API_KEY_CREDENTIALS,
   billedSeconds,
+  createMetadataParser,
   isSameMedia,
+  knownFactors,
   type MediaText,
+  parseSeconds,
   type QueryOutcome,
   type RequestJson,
+  rejectField,
   toMediaUrl,
   type VendorAdapter,
   type VideoRequest,
@@ -40,12 +44,12 @@ import {
   rejectedPoll,
   type TaskMembers,
   taskIdIn,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { asText, classifyFailureWord, isSuccessStatus, readTaskState, toRawResponse } from '../untrusted-json.ts';
+import { asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
 import {
   IMAGE_COUNTS,
   MAX_EDITED_SECONDS,

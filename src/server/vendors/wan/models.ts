@@ -13,8 +13,7 @@ import {
   waysOf,
 } from '../../../contract/generation-ways.ts';
 import type { VideoPrice } from '../../../contract/pricing.ts';
-import { cny, type ModelCapability, type PriceSource } from '../adapter.ts';
-import { undatedModel } from '../metadata.ts';
+import { cny, type ModelCapability, type PriceSource, undatedModel } from '../adapter.ts';
 
 /** Alibaba Cloud Model Studio lists prices per second of output by resolution, in yuan. */
 

@@ -21,10 +21,14 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, endpointUrl, type VendorError } from '../../upstreams/upstream.ts';
 import {
   API_KEY_CREDENTIALS,
+  createMetadataParser,
+  knownFactors,
   type MediaInput,
   type ModelCapability,
   type PriceSource,
+  parseSeconds,
   type QueryOutcome,
+  rejectField,
   toMediaUrl,
   usd,
   type VendorAdapter,
@@ -49,13 +53,13 @@ import {
   readReason,
   refusedSubmit,
   rejectedPoll,
+  toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { createMetadataParser, knownFactors, parseSeconds, rejectField } from '../metadata.ts';
-import { asId, asText, classifyFailureWord, isSuccessStatus, readTaskState, toRawResponse } from '../untrusted-json.ts';
+import { asId, asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
 
 /** Models of xAI's video API (docs.x.ai/developers/model-capabilities/video). */
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Type } from 'typebox';
 import { matchAspectRatio } from '../../contract/generation-ways.ts';
 import { UnsupportedRequestError } from '../upstreams/upstream.ts';
-import { createMetadataParser, parseSeconds, undatedModel } from './metadata.ts';
+import { createMetadataParser, parseSeconds, undatedModel } from './adapter.ts';
 import { familyOf } from './seedance/models.ts';
 import { modelLineOf } from './wan/models.ts';
 
