@@ -1,5 +1,4 @@
-import { fits, operationsOf } from '../../src/contract/generation-ways.ts';
-import type { InputRole, InputType } from '../../src/contract/input-roles.ts';
+import { fits, type InputRole, type InputType, operationsOf } from '../../src/contract/generation-ways.ts';
 import type { MediaLine, VideoPrice } from '../../src/contract/pricing.ts';
 import type { ModelCapability, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { INPUT_ROLES, type InputRole, type InputType, type VideoInput } from '../contract/input-roles.ts';
+import { INPUT_ROLES, type InputRole, type InputType, type VideoInput } from '../contract/generation-ways.ts';
 import { defined, isObject } from '../contract/objects.ts';
 import { ReelgateError } from '../sdk/errors.ts';
 import type { CreateVideoRequest } from '../sdk/index.ts';

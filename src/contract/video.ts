@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from './endpoint.ts';
-import { INPUT_ROLES, INPUT_TYPES, type VideoInput, type VideoOperation } from './input-roles.ts';
+import { INPUT_ROLES, INPUT_TYPES, type VideoInput, type VideoOperation } from './generation-ways.ts';
 import { LongListOf, LongPageQuery, Ok } from './responses.ts';
 import { FAILURE_CAUSES, TASK_STATUS } from './task-states.ts';
 

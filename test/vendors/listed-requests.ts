@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { InputRole, InputType, VideoOperation } from '../../src/contract/input-roles.ts';
+import type { InputRole, InputType, VideoOperation } from '../../src/contract/generation-ways.ts';
 import type { VideoModel } from '../../src/contract/video.ts';
 
 /** Requests made from `GET /v1/videos/models` alone: what a model lists, and what it does not. */

@@ -1,4 +1,4 @@
-import type { InputType } from '../../contract/input-roles.ts';
+import type { InputType } from '../../contract/generation-ways.ts';
 
 /** Whether an id names an uploaded file; inputs may also name videos made here. */
 export const isFileId = (id: string): boolean => id.startsWith('file-');

@@ -2,7 +2,7 @@ import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { useCallback } from 'react';
 import { getSelf } from '../../contract/accounts.ts';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import type { VideoOperation } from '../../contract/input-roles.ts';
+import type { VideoOperation } from '../../contract/generation-ways.ts';
 import { listUsableModels } from '../../contract/models.ts';
 import { getOwnPackage, listPackageCards } from '../../contract/plans.ts';
 import { embeddedStatus } from '../page-start.ts';

@@ -1,6 +1,6 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type { EndpointPart } from '../../contract/endpoint.ts';
-import type { VideoInput } from '../../contract/input-roles.ts';
+import type { VideoInput } from '../../contract/generation-ways.ts';
 import { defined } from '../../contract/objects.ts';
 import * as collectionEndpoints from '../../contract/own-videos.ts';
 import {

@@ -1,7 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { GenerationWay } from '../../contract/generation-ways.ts';
-import type { InputRole, InputType, VideoOperation } from '../../contract/input-roles.ts';
+import type { GenerationWay, InputRole, InputType, VideoOperation } from '../../contract/generation-ways.ts';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import { defined } from '../../contract/objects.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { InputRole } from '../../contract/input-roles.ts';
+import type { InputRole } from '../../contract/generation-ways.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import type { CallFacts } from '../../contract/pricing.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import type { VideoOperation } from '../../contract/input-roles.ts';
+import type { VideoOperation } from '../../contract/generation-ways.ts';
 import type { VendorId } from '../../contract/model-kinds.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import { type GenerationBody, STANDARD_FIELDS, VideoBody } from '../../contract/video.ts';

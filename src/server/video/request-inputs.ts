@@ -2,18 +2,16 @@ import {
   describeWays,
   fits,
   type GenerationWay,
-  type InputKind,
-  inputRules,
-  sortImages,
-} from '../../contract/generation-ways.ts';
-import {
   INPUT_ROLES,
   INPUT_TYPES,
+  type InputKind,
   type InputRole,
   type InputType,
+  inputRules,
+  sortImages,
   VIDEO_OPERATIONS,
   type VideoOperation,
-} from '../../contract/input-roles.ts';
+} from '../../contract/generation-ways.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined, isObject, type UntrustedObject } from '../../contract/objects.ts';
 import { MAX_INPUTS } from '../../contract/video.ts';

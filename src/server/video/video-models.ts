@@ -8,8 +8,8 @@ import {
   inputRules,
   isRatioOffered,
   operationsOf,
+  type VideoOperation,
 } from '../../contract/generation-ways.ts';
-import type { VideoOperation } from '../../contract/input-roles.ts';
 import type { Localized } from '../../contract/messages/format-message.ts';
 import { defined } from '../../contract/objects.ts';
 import { minimumVideoPrice, type VideoPrice } from '../../contract/pricing.ts';

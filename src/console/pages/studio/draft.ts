@@ -1,5 +1,9 @@
-import type { GenerationWay } from '../../../contract/generation-ways.ts';
-import { INPUT_ROLES, INPUT_TYPES, type VideoOperation } from '../../../contract/input-roles.ts';
+import {
+  type GenerationWay,
+  INPUT_ROLES,
+  INPUT_TYPES,
+  type VideoOperation,
+} from '../../../contract/generation-ways.ts';
 import { isObject } from '../../../contract/objects.ts';
 import { DRAFT_KEY_PREFIX } from '../../data/browser-storage.ts';
 import type { UsableModel } from '../../data/self.ts';

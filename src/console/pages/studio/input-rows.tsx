@@ -27,7 +27,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, type KeyboardEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { InputRole, InputType } from '../../../contract/input-roles.ts';
+import type { InputRole, InputType } from '../../../contract/generation-ways.ts';
 import type { Upload } from '../../components/upload-queue.ts';
 import { fileQuery } from '../../data/files.ts';
 import { isFileId } from '../../data/media-types.ts';

@@ -14,7 +14,7 @@ import { IconMusic } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { cloneElement, type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { INPUT_TYPES, type InputType } from '../../../contract/input-roles.ts';
+import { INPUT_TYPES, type InputType } from '../../../contract/generation-ways.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { QueryError } from '../../components/error-alert.tsx';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';

@@ -1,6 +1,5 @@
 import { useTranslation } from 'react-i18next';
-import { type GenerationWay, type InputRule, inputRules } from '../../../contract/generation-ways.ts';
-import type { InputRole } from '../../../contract/input-roles.ts';
+import { type GenerationWay, type InputRole, type InputRule, inputRules } from '../../../contract/generation-ways.ts';
 import { currentLanguage } from '../../strings/language.ts';
 import type { DraftInput, InputProblem } from './inputs.ts';
 

@@ -2,10 +2,12 @@ import {
   fits,
   type GenerationWay,
   type InputKind,
+  type InputRole,
   type InputRule,
+  type InputType,
   inputRules,
+  type VideoOperation,
 } from '../../../contract/generation-ways.ts';
-import type { InputRole, InputType, VideoOperation } from '../../../contract/input-roles.ts';
 import { defined } from '../../../contract/objects.ts';
 import type { UsableModel } from '../../data/self.ts';
 

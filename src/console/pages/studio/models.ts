@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
-import type { VideoOperation } from '../../../contract/input-roles.ts';
+import type { VideoOperation } from '../../../contract/generation-ways.ts';
 import { isObject } from '../../../contract/objects.ts';
 import { isChatPrice, minimumVideoPrice, priceMedia } from '../../../contract/pricing.ts';
 import { readUserId } from '../../data/browser-storage.ts';

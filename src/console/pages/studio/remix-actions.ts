@@ -1,7 +1,7 @@
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { VideoInput } from '../../../contract/input-roles.ts';
+import type { VideoInput } from '../../../contract/generation-ways.ts';
 import { ReelgateError } from '../../../sdk/errors.ts';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';

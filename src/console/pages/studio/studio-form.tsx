@@ -18,7 +18,7 @@ import { Link } from '@tanstack/react-router';
 import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { toDisplayedQuota } from '../../../contract/amounts.ts';
-import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/input-roles.ts';
+import { VIDEO_OPERATIONS, type VideoOperation } from '../../../contract/generation-ways.ts';
 import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';

@@ -1,6 +1,6 @@
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { InputRole, InputType } from '../../../contract/input-roles.ts';
+import type { InputRole, InputType } from '../../../contract/generation-ways.ts';
 import { ReelgateError } from '../../../sdk/errors.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';

@@ -1,4 +1,4 @@
-import type { VideoInput } from '../../../contract/input-roles.ts';
+import type { VideoInput } from '../../../contract/generation-ways.ts';
 import { API_KEY_PLACEHOLDER, formatPython, quoteForShell } from '../../components/code-samples.ts';
 
 /** Replaces content of this page, which is too long to read in a sample. */

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
-import type { InputRole } from '../../../contract/input-roles.ts';
+import { type InputRole, matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, defined, type UntrustedObject } from '../../../contract/objects.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import { type AdapterContext, PollFailed, type VendorError } from '../../upstreams/upstream.ts';
