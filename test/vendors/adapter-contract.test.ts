@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
+import type { TObject } from 'typebox';
 import { VENDORS } from '../../src/contract/model-kinds.ts';
 import type { FaultKind } from '../../src/sandbox/faults.ts';
 import { manualClock } from '../../src/sandbox/jobs.ts';
@@ -134,6 +135,28 @@ test('every vendor has a row', () => {
   assert.deepEqual(new Set(CONTRACT_CASES.map(({ vendor }) => vendor.name)), new Set(VENDORS));
 });
 
+test('the rows of a vendor send every key of its metadata', () => {
+  for (const [{ name, metadata }, rows] of Map.groupBy(CONTRACT_CASES, ({ vendor }) => vendor)) {
+    const keys = Object.keys((metadata as TObject).properties);
+    const sent = rows.flatMap((row) => [row.metadata, ...(row.moreMetadata ?? [])]);
+    const named = [
+      ...sent.flatMap(({ request }) => Object.keys(request.metadata ?? {})),
+      ...rows.flatMap(({ metadataElsewhere = [] }) => metadataElsewhere),
+    ];
+    const file = `test/vendors/adapter-contract-cases/${name}.ts`;
+    assert.deepEqual(
+      keys.filter((key) => !named.includes(key)),
+      [],
+      `${file}: add these keys, and the body the vendor must receive, to \`metadata\` or \`moreMetadata\``,
+    );
+    assert.deepEqual(
+      named.filter((key) => !keys.includes(key)),
+      [],
+      `${file}: the vendor's metadata schema has no such keys`,
+    );
+  }
+});
+
 let taskCount = 0;
 
 for (const row of CONTRACT_CASES) {
@@ -193,8 +216,10 @@ for (const row of CONTRACT_CASES) {
     test('sends images as the vendor’s own body', () => sends(row.image));
 
     test('forwards known metadata, and unknown keys never, at any depth', async () => {
-      const metadata = addUnknownKeys(row.metadata.request.metadata) as VideoRequest['metadata'];
-      await sends({ ...row.metadata, request: { ...row.metadata.request, metadata } });
+      for (const sent of [row.metadata, ...(row.moreMetadata ?? [])]) {
+        const metadata = addUnknownKeys(sent.request.metadata) as VideoRequest['metadata'];
+        await sends({ ...sent, request: { ...sent.request, metadata } });
+      }
       for (const { path, headers, body } of sandbox.control.requests()) {
         assert.ok(!`${path}${JSON.stringify(headers)}${body.toString()}`.includes(CANARY));
       }

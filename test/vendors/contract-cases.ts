@@ -18,10 +18,14 @@ export interface ContractCase {
   readonly text: ExpectedRequest;
   readonly image: ExpectedRequest;
   /**
-   * Every key of the vendor's metadata table, with accepted values. The script adds unknown keys at every depth before
-   * it sends them.
+   * Keys of the vendor's metadata table, with accepted values. The script adds unknown keys at every depth before it
+   * sends them.
    */
   readonly metadata: ExpectedRequest;
+  /** The same for keys that other models have, or that exclude those of `metadata`. */
+  readonly moreMetadata?: readonly ExpectedRequest[];
+  /** Keys that need more than a request, such as an earlier task; tests of their own send them. */
+  readonly metadataElsewhere?: readonly string[];
   /** Our states while a job waits and while it runs, as far as the vendor distinguishes them. */
   readonly waitingState: 'SUBMITTED' | 'QUEUED' | 'IN_PROGRESS';
   readonly wrongCredentials: Readonly<Record<string, unknown>>;

@@ -6,6 +6,8 @@ const model = 'MiniMax-Hailuo-02';
 const first = 'https://images.example/deer-1.png';
 const last = 'https://images.example/deer-2.png';
 
+const subject = [{ type: 'character', image: [first] }];
+
 const contractCase: ContractCase = {
   vendor: hailuo,
   simulator,
@@ -52,6 +54,18 @@ const contractCase: ContractCase = {
       aigc_watermark: true,
     }),
   },
+  moreMetadata: [
+    {
+      request: { model: 'S2V-01', prompt: 'She smiles', metadata: { subject_reference: subject } },
+      body: () => ({
+        model: 'S2V-01',
+        prompt: 'She smiles',
+        duration: 6,
+        resolution: '720P',
+        subject_reference: subject,
+      }),
+    },
+  ],
   waitingState: 'QUEUED',
   wrongCredentials: { api_key: 'sk-wrong' },
 };

@@ -13,6 +13,23 @@ const metadata = {
   },
 };
 
+const masks = {
+  static_mask: image,
+  dynamic_masks: [
+    {
+      mask: image,
+      trajectories: [
+        { x: 0, y: 0 },
+        { x: 9, y: 9 },
+      ],
+    },
+  ],
+};
+const referred = {
+  video_list: [{ video_url: 'https://videos.example/fox.mp4', refer_type: 'feature', keep_original_sound: 'no' }],
+  element_list: [{ element_id: 7 }],
+};
+
 const contractCase: ContractCase = {
   vendor: kling,
   simulator,
@@ -51,6 +68,43 @@ const contractCase: ContractCase = {
       external_task_id: taskId,
     }),
   },
+  moreMetadata: [
+    {
+      request: { prompt: 'It runs', mode: 'pro', images: [{ url: image }], metadata: { image_tail: image } },
+      body: (taskId) => ({
+        model_name: 'kling-v1-6',
+        prompt: 'It runs',
+        image,
+        image_tail: image,
+        mode: 'pro',
+        duration: '5',
+        external_task_id: taskId,
+      }),
+    },
+    {
+      request: { prompt: 'It runs', images: [{ url: image }], metadata: masks },
+      body: (taskId) => ({
+        model_name: 'kling-v1-6',
+        prompt: 'It runs',
+        image,
+        mode: 'std',
+        duration: '5',
+        ...masks,
+        external_task_id: taskId,
+      }),
+    },
+    {
+      request: { model: 'kling-v3-omni', prompt: 'A fox', metadata: referred },
+      body: (taskId) => ({
+        model_name: 'kling-v3-omni',
+        prompt: 'A fox',
+        mode: 'std',
+        duration: '5',
+        ...referred,
+        external_task_id: taskId,
+      }),
+    },
+  ],
   waitingState: 'SUBMITTED',
   wrongCredentials: { access_key: 'ak-sandbox-kling', secret_key: 'wrong' },
   // Code 1103 is about the model, not the key.

@@ -30,6 +30,19 @@ const contractCase: ContractCase = {
       contentModeration: { publicFigureThreshold: 'low' },
     }),
   },
+  moreMetadata: [
+    {
+      request: { model: 'veo3.1', prompt: 'A lantern', metadata: { audio: false, negativePrompt: 'blur' } },
+      body: () => ({
+        model: 'veo3.1',
+        promptText: 'A lantern',
+        ratio: '1280:720',
+        duration: 8,
+        audio: false,
+        negativePrompt: 'blur',
+      }),
+    },
+  ],
   waitingState: 'QUEUED',
   wrongCredentials: { api_key: 'key_wrong' },
 };

@@ -7,6 +7,14 @@ const first = 'https://images.example/heron-1.png';
 const last = 'https://images.example/heron-2.png';
 const frame = (url: string, role: string) => ({ type: 'image_url', image_url: { url }, role });
 
+const options = {
+  draft: true,
+  output_format: 'mov',
+  return_last_frame: true,
+  priority: 3,
+  execution_expires_after: 7_200,
+};
+
 const contractCase: ContractCase = {
   vendor: seedance,
   simulator,
@@ -58,6 +66,28 @@ const contractCase: ContractCase = {
       watermark: false,
     }),
   },
+  moreMetadata: [
+    {
+      request: { prompt: 'A heron', metadata: options },
+      body: () => ({
+        model,
+        content: [{ type: 'text', text: 'A heron' }],
+        resolution: '480p',
+        duration: 5,
+        ...options,
+      }),
+    },
+    {
+      request: { model: 'doubao-seedance-1-0-pro-250528', prompt: 'A heron', metadata: { frames: 121 } },
+      body: () => ({
+        model: 'doubao-seedance-1-0-pro-250528',
+        content: [{ type: 'text', text: 'A heron' }],
+        resolution: '1080p',
+        frames: 121,
+      }),
+    },
+  ],
+  metadataElsewhere: ['draft_task'],
   waitingState: 'QUEUED',
   wrongCredentials: { api_key: 'wrong' },
 };

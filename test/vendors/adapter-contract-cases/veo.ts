@@ -65,6 +65,16 @@ const vertexCase: ContractCase = {
     request: { prompt: 'A kite', metadata: cloud },
     body: () => ({ instances: [{ prompt: 'A kite' }], parameters: cloud }),
   },
+  moreMetadata: [
+    {
+      request: { prompt: 'It rises', images: [input], metadata: { resizeMode: 'pad' } },
+      body: () => ({
+        instances: [{ prompt: 'It rises', image }],
+        parameters: { sampleCount: 1, durationSeconds: 8, resolution: '720p', resizeMode: 'pad' },
+      }),
+    },
+  ],
+  metadataElsewhere: ['storageUri'],
   waitingState: 'IN_PROGRESS',
   // A valid key file whose URL has no token endpoint.
   wrongCredentials: {
