@@ -180,6 +180,9 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.getByRole('switch', { name: adminAnnouncements.inChinese }).check({ force: true });
       await page.getByRole('textbox', { name: adminAnnouncements.titleChinese }).fill(`消息 ${suffix}`);
       await page.getByRole('textbox', { name: adminAnnouncements.textChinese }).fill('有新内容。');
+      // The preview in each language.
+      await page.getByRole('dialog').getByText('Something is new.', { exact: true }).last().waitFor();
+      await page.getByRole('dialog').locator('[lang=zh-CN]').getByText('有新内容。', { exact: true }).waitFor();
       await inDialog(page, adminAnnouncements.make).click();
       await see(page, adminAnnouncements.sent);
       const news = await reader.send('GET', '/api/notifications/', undefined, {

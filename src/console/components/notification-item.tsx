@@ -33,14 +33,12 @@ interface ItemProps {
   readonly onOpen?: () => void;
 }
 
-/** One notification; a click opens its target and marks it as read. */
-export function NotificationItem({ item, video, short = false, onOpen }: ItemProps) {
+/** Icon or clip, title, text and time of a notification. */
+export function NotificationText({ item, video, short = false }: Omit<ItemProps, 'onOpen'>) {
   const { t } = useTranslation('notifications');
-  const open = useOpenNotification(item, onOpen);
-  const target = notificationPath(item);
-  const isVideo = target?.startsWith('/videos/') === true;
+  const isVideo = notificationPath(item)?.startsWith('/videos/') === true;
   const Icon = isVideo ? IconMovie : (ICONS[item.type as keyof typeof ICONS] ?? IconInbox);
-  const text = (
+  return (
     <Group wrap="nowrap" align="flex-start" gap="sm">
       <Indicator disabled={item.is_read} size={8} offset={2} color="accent" mt={2}>
         {video === undefined ? (
@@ -70,6 +68,13 @@ export function NotificationItem({ item, video, short = false, onOpen }: ItemPro
       </Box>
     </Group>
   );
+}
+
+/** One notification; a click opens its target and marks it as read. */
+export function NotificationItem({ item, video, short = false, onOpen }: ItemProps) {
+  const open = useOpenNotification(item, onOpen);
+  const target = notificationPath(item);
+  const text = <NotificationText item={item} video={video} short={short} />;
   return target === undefined ? (
     <UnstyledButton className="notification" onClick={open}>
       {text}

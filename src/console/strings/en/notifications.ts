@@ -68,6 +68,7 @@ export default {
     languages: 'Languages',
     target: 'Link',
     targetHint: 'A page of this console, such as /packages. Leave empty for no link.',
+    preview: 'Preview',
     told: 'Published',
     edit: 'Edit',
     editTitle: 'Edit announcement',

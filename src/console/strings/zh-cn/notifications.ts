@@ -68,6 +68,7 @@ export default {
     languages: '语言',
     target: '链接',
     targetHint: '控制台中的页面，例如 /packages。留空则不跳转。',
+    preview: '预览',
     told: '发布时间',
     edit: '编辑',
     editTitle: '编辑公告',

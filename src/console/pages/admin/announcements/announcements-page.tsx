@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Badge, Button, Group, Input, Paper, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { IconPlus, IconSpeakerphone } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -12,6 +12,7 @@ import {
 import { isListEmpty, PagedTable } from '../../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog } from '../../../components/dialog.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
+import { NotificationText } from '../../../components/notification-item.tsx';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink } from '../../../components/route-link.tsx';
@@ -200,12 +201,45 @@ function AnnouncementDialog({ announcement, onClose }: AnnouncementDialogProps) 
         maxLength={500}
         {...text('target')}
       />
+      <Preview title={draft.title} content={draft.content} />
+      {draft.inChinese ? <Preview lang="zh-CN" title={draft.titleChinese} content={draft.contentChinese} /> : null}
       {announcement === undefined ? null : (
         <Text size="xs" c="dimmed">
           {t('announcements.editHint')}
         </Text>
       )}
     </FormDialog>
+  );
+}
+
+interface PreviewProps {
+  readonly title: string;
+  readonly content: string;
+  readonly lang?: string;
+}
+
+/** The announcement as its readers see it. */
+function Preview({ title, content, lang }: PreviewProps) {
+  const { t } = useTranslation('notifications');
+  const [now] = useState(() => Math.floor(Date.now() / 1000));
+  if (title.trim() === '' && content.trim() === '') return null;
+  const item = {
+    id: 0,
+    type: 'system',
+    title,
+    content,
+    target_url: '',
+    related_id: 0,
+    user_id: 0,
+    is_read: true,
+    created_at: now,
+  } as const;
+  return (
+    <Input.Wrapper label={t('announcements.preview')} labelElement="div">
+      <Paper withBorder p="sm" mt={4} lang={lang}>
+        <NotificationText item={item} />
+      </Paper>
+    </Input.Wrapper>
   );
 }
 
