@@ -206,7 +206,6 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
   const { t } = useTranslation('admin-settings');
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
   const plans = usePlanOptions();
-  const { data: models } = useQuery(usableModelsQuery);
   const name = setting.name as keyof typeof en.names;
   const common = {
     label: t(`names.${name}`),
@@ -252,20 +251,8 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
       />
     );
   const kind = MODEL_SETTINGS[setting.name];
-  if (kind !== undefined && setting.editable) {
-    const offered = toModelOptions((models ?? []).filter((model) => model.kind === kind));
-    return (
-      <Select
-        {...common}
-        data={value === '' || offered.some((model) => model.value === value) ? offered : [...offered, value]}
-        filter={byLabelOrValue}
-        searchable
-        clearable
-        value={value === '' ? null : value}
-        onChange={(model) => onChange(model ?? '')}
-      />
-    );
-  }
+  if (kind !== undefined && setting.editable)
+    return <ModelField {...common} kind={kind} value={value} onChange={onChange} />;
   if (setting.name.endsWith('_QUOTA'))
     return (
       <AmountInput
@@ -281,6 +268,29 @@ function SettingField({ setting, value, onChange }: SettingFieldProps) {
       inputMode={setting.kind === 'number' ? 'numeric' : 'text'}
       value={setting.editable || value !== '' ? value : t(setting.is_set ? 'set' : 'notSet')}
       onChange={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+interface ModelFieldProps extends Pick<SettingFieldProps, 'value' | 'onChange'> {
+  readonly label: string;
+  readonly description: string;
+  readonly kind: 'chat' | 'video';
+}
+
+/** Chooses a model by its title; one that is no longer offered stays until another is chosen. */
+function ModelField({ kind, value, onChange, ...common }: ModelFieldProps) {
+  const { data: models } = useQuery(usableModelsQuery);
+  const offered = toModelOptions((models ?? []).filter((model) => model.kind === kind));
+  return (
+    <Select
+      {...common}
+      data={value === '' || offered.some((model) => model.value === value) ? offered : [...offered, value]}
+      filter={byLabelOrValue}
+      searchable
+      clearable
+      value={value === '' ? null : value}
+      onChange={(model) => onChange(model ?? '')}
     />
   );
 }
