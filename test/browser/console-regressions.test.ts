@@ -5,6 +5,7 @@ import { authenticate, type BrowserFixture, openBrowserFixture, waitForContent }
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
 const PHONE_WIDTH = 390;
 
@@ -126,6 +127,31 @@ describe('regressions of the console, in Chromium', {
     await page.evaluate(`localStorage.setItem('reelgate.language', 'en')`);
   });
 
+  for (const scheme of ['light', 'dark'] as const)
+    it(`shows failing webhooks, incidents and an unknown URL accessibly, in ${scheme} colours`, async () => {
+      const { running } = fixture;
+      const url = `https://hooks-${scheme}.example.com/${'path'.repeat(20)}`;
+      const { id } = await running.root.ok<{ id: number }>('POST', '/api/webhooks', { url });
+      const shown = await fixture.open({ scheme, width: 320, height: 700 });
+      await open('/no/such/page', shown);
+      await shown.getByRole('main').getByText(STRINGS.en.app.notFound.title).waitFor();
+      await assertAccessible(shown, 'an unknown URL, signed out');
+      await authenticate(shown, ROOT.username, ROOT.password);
+      const failing_since = Math.floor(Date.now() / 1_000) - 60;
+      await answerWith(shown, `**/api/webhooks/${id}`, (webhook) => ({ ...webhook, failing_since }));
+      await open(`/account/webhooks/${id}`, shown);
+      await shown.getByText(STRINGS.en.account.webhooks.failsSince).waitFor();
+      await assertAccessible(shown, 'a failing webhook');
+      await answerWith(shown, '**/api/admin/operations', (state) => ({
+        ...state,
+        incidents: (state.incidents as object[]).map((each) => ({ ...each, is_open: true, since: failing_since })),
+      }));
+      await open('/admin/overview', shown);
+      await shown.getByText(STRINGS.en.admin.serviceStatus.incidents.key_revoked.advice).waitFor();
+      await assertAccessible(shown, 'all incidents');
+      await shown.context().close();
+    });
+
   it('keeps the menu at an unknown URL', async () => {
     await open('/no/such/page');
     await page.getByText(STRINGS.en.app.notFound.title).waitFor();
@@ -155,3 +181,13 @@ describe('regressions of the console, in Chromium', {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
 });
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** Changes the data of a response before the page gets it. */
+const answerWith = (page: Page, path: string, change: (data: Data) => Data): Promise<unknown> =>
+  page.route(path, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.json()) as { readonly data: Data };
+    await route.fulfill({ response, json: { ...body, data: change(body.data) } });
+  });
