@@ -230,6 +230,22 @@ describe('account storage', () => {
       assert.equal(rows[0]?.after, '{"url":"https://api.telegram.org"}');
     });
 
+    it('looks up the names of targets of every kind, and names none that is gone', async () => {
+      const { database, run } = await start();
+      const audit = new AuditStore(database, manualClock(1_000));
+      const kinds =
+        'announcement beta_application channel device device-client organization package-card redemption-batch redemption-code share ticket token user webhook';
+      const entries = kinds
+        .split(' ')
+        .map((kind): AuditEntry => ({ action: 'share.create', target: `${kind}:999`, after: { task: 'task_gone' } }));
+      await run((trx) => audit.recordAll(trx, entries));
+      const { rows } = await audit.list({}, { ...PAGE, pageSize: entries.length });
+      assert.deepEqual(
+        rows.map(({ target_name }) => target_name),
+        entries.map(() => ''),
+      );
+    });
+
     it('lists audit entries by actor, action and target, and removes the oldest in batches', async () => {
       const { database, run } = await start();
       const clock = manualClock(1_000);
