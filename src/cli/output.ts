@@ -215,7 +215,7 @@ const renderValue = (text: Text, target: RenderTarget): string =>
 export const joinTexts =
   (texts: readonly Text[], separator: string): Rendering =>
   (target) =>
-    texts.map((text) => render(text, target)).join(separator);
+    texts.map((text) => renderValue(text, target)).join(separator);
 
 /** `3 minutes ago` for people, RFC 3339 in UTC for programs. @param seconds Unix seconds */
 export const relativeTime =

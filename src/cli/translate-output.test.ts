@@ -13,7 +13,17 @@ import { RECEIPT_OUTCOMES } from '../contract/request-log.ts';
 import { OPENAI_STATUS } from '../contract/task-states.ts';
 import { TICKET_STATUS } from '../contract/tickets.ts';
 import { DELIVERY_STATUS } from '../contract/webhooks.ts';
-import { ENGLISH, formatKeyValues, formatTable, Output, phrase, relativeTime, render, word } from './output.ts';
+import {
+  ENGLISH,
+  formatKeyValues,
+  formatTable,
+  joinTexts,
+  Output,
+  phrase,
+  relativeTime,
+  render,
+  word,
+} from './output.ts';
 import { PHRASES_ZH_CN } from './phrases-zh-cn.ts';
 import { EPILOGUE } from './program.ts';
 import { HELP_ZH_CN } from './translate-help.ts';
@@ -161,6 +171,9 @@ test('every message has a Chinese text', () => {
 const SERVICE_WORDS = [
   ...[...Object.values(OPENAI_STATUS), ...TICKET_STATUS].map((state) => state.replace('_', ' ')),
   ...[...REQUEST_STATUSES, ...RECEIPT_OUTCOMES, ...BATCH_STATUSES, ...DELIVERY_STATUS],
+  // Labels of a receipt's lines.
+  ...'per_call input output cached_input cache_write cache_write_1h audio_input image_input audio_output'.split(' '),
+  ...'per_second per_input_image per_input_second per_unit surcharge plan_factor'.split(' '),
   ...[...ROLES, ...ORGANIZATION_ROLES, 'video', 'chat', 'image', 'credits', 'units', 'gone', 'failing'],
   ...[
     'support',
@@ -230,6 +243,7 @@ test('results are translated on a terminal, except for data, and stay as they ar
     const table = formatTable(['TASK', 'STATUS', 'COST'], [['all', word('queued'), '0.28 credits']]);
     assert.equal(render(table, terminal), '任务  状态    费用\nall   排队中  0.28 积分');
     assert.equal(render(table, pipe), 'all\tqueued\t0.28 credits');
+    assert.equal(render(joinTexts([word('wallet'), '0.28 credits'], ' '), terminal), '余额 0.28 积分');
     const details = formatKeyValues({ Prompt: 'all', Cost: phrase`${'0.28 credits'}, reserved` });
     assert.equal(render(details, terminal), '提示词  all\n费用    0.28 积分（预扣）');
     assert.equal(render(details, pipe), 'Prompt\tall\nCost\t0.28 credits, reserved');

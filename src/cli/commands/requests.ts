@@ -121,7 +121,7 @@ function formatReceipt(receipt: ReceiptInfo, unit: AmountUnit): Rendering {
   });
   if (receipt.lines.length === 0) return head;
   const lines: Text[][] = receipt.lines.map((line) => [
-    line.label,
+    word(line.label),
     amount(line.quantity),
     credits(line.unit_quota),
     line.multiplier === 1 ? '' : `× ${amount(line.multiplier)}`,
