@@ -46,6 +46,10 @@ test('the format of the request is kept', () => {
   assert.equal(ask('Is Paris in France? Answer yes or no.'), 'Yes');
   for (const prompt of ['Write 3 sentences about rain.', 'Erkläre mir Regen in drei Sätzen.'])
     assert.equal(ask(prompt).match(/[.:] ?/g)?.length, 1 + 3, 'a colon and three full stops');
+  assert.equal(ask('用三句话介绍上海').match(/。/g)?.length, 3);
+  assert.equal(ask('请用两句话说明，不要列表').match(/。/g)?.length, 2);
+  for (const prompt of ['Return JSON with keys name and age', '以 JSON 返回 name 和 age', '返回 JSON，字段：name、age'])
+    assert.equal(ask(prompt), '{"name":"text","age":"text"}', prompt);
   for (const limit of [5, 12, 30])
     assert.ok(ask(`Describe the sea in at most ${limit} words.`).split(' ').length <= limit, `${limit}`);
   assert.equal(ask('Describe the sea in exactly 25 words.').split(' ').length, 25);

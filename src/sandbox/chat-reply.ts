@@ -209,8 +209,9 @@ function repeatText({ asked }: Conversation): string | undefined {
 }
 
 const ASKS_FOR_JSON =
-  /\b(?:as|in|with|only|valid|en|als)\s+(?:an?\s+)?json\b|\bjson\s+(?:object|only|format)\b|(?:以|用|返回)\s*JSON/i;
-const JSON_KEYS = /\b(?:keys?|fields?|properties|members?)\s+([\w\s,"'`]+)/i;
+  /\b(?:as|in|with|only|valid|return|output|write|give me|produce|en|als)\s+(?:an?\s+)?json\b|\bjson\s+(?:object|only|format)\b|(?:以|用|返回)\s*JSON/i;
+const JSON_KEYS =
+  /(?:\b(?:keys?|fields?|properties|members?)\s+|(?:字段|键|JSON\s*返回)[：:为是]?\s*)([\w\s,，、和"'`]+)/i;
 
 function writeJson({ asked, whole, earlier, phrases }: Conversation): string | undefined {
   if (!ASKS_FOR_JSON.test(whole)) return undefined;
@@ -292,7 +293,8 @@ function writeCode(asked: string, phrases: Phrases): string {
 }
 const PLAIN = { fence: '', comment: '#', write: (_name: string, comment: string): string => comment };
 
-const COUNT = `(\\d{1,2}|${Object.keys(NUMBERS).join('|')})`;
+/** A number that does not continue a word; Chinese has no spaces before it. */
+const COUNT = `(?<![\\p{Script=Latin}\\d一二两三四五六七八九十])(\\d{1,2}|${Object.keys(NUMBERS).join('|')})`;
 const toCount = (word: string): number => NUMBERS[word.toLowerCase()] ?? Number(word);
 
 type Format = (draft: Draft, phrases: Phrases, match: RegExpExecArray, asked: string) => string;
@@ -382,22 +384,16 @@ const FORMATS: readonly (readonly [RegExp, Format])[] = [
   ],
   [
     new RegExp(
-      `(?<!\\p{L})${COUNT}\\s*(?:\\p{L}+\\s)?(?:bullet points?|bullets|points|stichpunkte?|puces|viñetas|(?:个)?要点)`,
+      `${COUNT}\\s*(?:\\p{L}+\\s)?(?:bullet points?|bullets|points|stichpunkte?|puces|viñetas|(?:个)?要点)`,
       'iu',
     ),
     writeList(3),
   ],
   [
-    new RegExp(
-      `(?<!\\p{L})${COUNT}\\s*(?:\\p{L}+\\s)?(?:sentences?|phrases?|sätzen?|satz|frases?|oraciones|句(?:话)?)`,
-      'iu',
-    ),
+    new RegExp(`${COUNT}\\s*(?:\\p{L}+\\s)?(?:sentences?|phrases?|sätzen?|satz|frases?|oraciones|句(?:话)?)`, 'iu'),
     writeSentences,
   ],
-  [
-    new RegExp(`(?<!\\p{L})${COUNT}\\s*(?:\\p{L}+\\s)?(?:lines?|zeilen?|lignes?|líneas?|vers|行)(?!\\p{L})`, 'iu'),
-    writeLines,
-  ],
+  [new RegExp(`${COUNT}\\s*(?:\\p{L}+\\s)?(?:lines?|zeilen?|lignes?|líneas?|vers|行)(?!\\p{L})`, 'iu'), writeLines],
   [
     new RegExp(
       `(exactly|precisely|genau|exactement|exactamente|正好|恰好)?\\s*(\\d{1,3}|${Object.keys(NUMBERS).join('|')})\\s*(?:(?:${WORDS})(?!\\p{L})|个?字)`,
