@@ -1,11 +1,9 @@
 import { Text } from '@mantine/core';
-import { IconMovie } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { VideoStatusBadge } from '../../components/task-status.tsx';
-import { HoverClip } from '../../components/video-player.tsx';
-import { type VideoDetail, videoQuery } from '../../data/videos.ts';
+import { VideoTile } from '../../components/video-tile.tsx';
+import type { VideoDetail } from '../../data/videos.ts';
 
 /** The video this one was made from, and the videos made from it. Renders nothing without any. */
 export function Lineage({ video: { source, children } }: { readonly video: Pick<VideoDetail, 'source' | 'children'> }) {
@@ -28,12 +26,9 @@ interface RelativeProps {
 
 function Relative({ label, video: { task_id: taskId, prompt, status } }: RelativeProps) {
   const { t } = useTranslation('studio');
-  const { data } = useQuery({ ...videoQuery(taskId), enabled: status === 'SUCCESS' });
   return (
     <Link to="/videos/$taskId" params={{ taskId }} className="relative mantine-focus-auto">
-      <span className="tile">
-        {data === undefined ? <IconMovie size={18} /> : <HoverClip video={data} fallback={<IconMovie size={18} />} />}
-      </span>
+      <VideoTile taskId={taskId} isFinished={status === 'SUCCESS'} />
       <span>
         <Text span size="xs" c="dimmed" display="block">
           {label}

@@ -10,6 +10,7 @@ import { QueryError, toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { useToasts } from '../../components/toasts.tsx';
+import { VideoTile } from '../../components/video-tile.tsx';
 import { formatDeadline } from '../../data/format-values.ts';
 import { endShare, type Share, sharesQuery } from '../../data/videos.ts';
 
@@ -66,13 +67,12 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
   const video: Column<Share> = {
     label: t('library:share.video'),
     cell: ({ task_id: taskId, prompt }) => (
-      <Anchor
-        size="sm"
-        lineClamp={2}
-        renderRoot={(props) => <Link to="/videos/$taskId" params={{ taskId }} {...props} />}
-      >
-        {prompt === '' ? t('noPrompt') : prompt}
-      </Anchor>
+      <Link to="/videos/$taskId" params={{ taskId }} className="relative mantine-focus-auto">
+        <VideoTile taskId={taskId} isFinished />
+        <Text span size="sm" lineClamp={2}>
+          {prompt === '' ? t('noPrompt') : prompt}
+        </Text>
+      </Link>
     ),
   };
   return (
@@ -81,6 +81,7 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
       rows={shares}
       rowKey={({ id }) => id}
       columns={[
+        ...(withVideo ? [video] : []),
         {
           label: t('library:share.link'),
           cell: ({ url, title, has_password: hasPassword }) => (
@@ -98,7 +99,6 @@ export function ShareTable({ shares, withVideo }: ShareTableProps) {
             </>
           ),
         },
-        ...(withVideo ? [video] : []),
         ...member,
         {
           label: t('library:share.until'),
