@@ -324,8 +324,8 @@ export default {
       codex: 'Add the provider to the configuration of Codex, then start it with the key.',
       geminiCli:
         'Set these variables, start Gemini CLI in the same terminal, and choose “Use Gemini API key” when it asks.',
-      cherryStudio: 'Open the app with the button, or add a provider of the type OpenAI with this address and key.',
-      chatbox: 'Open the app with the button, or add a custom provider with this address and key.',
+      cherryStudio: 'Add a provider of the type OpenAI with this address and key.',
+      chatbox: 'Add a custom provider with this address and key.',
       openWebUi: 'Start it with this command, or enter both under Admin settings → Connections.',
       libreChat: 'Add this endpoint to librechat.yaml and restart LibreChat.',
       cursor: 'Under Cursor settings → Models, turn on “Override OpenAI Base URL” and enter this address and key.',
