@@ -17,7 +17,7 @@ export default {
   before: 'vs {{value}} in the previous period',
   changeHint: 'Change to the period of the same length before',
   success: 'Success rate',
-  latency: 'p50 / p95',
+  latency: 'Duration p50 / p95',
   firstToken: 'First token p50 / p95',
   share: 'Share',
   cost: 'Cost',

@@ -19,7 +19,7 @@ export default {
   before: '上期 {{value}}',
   changeHint: '与上一个同样长的时间段相比',
   success: '成功率',
-  latency: 'p50 / p95',
+  latency: '耗时 p50 / p95',
   firstToken: '首字 p50 / p95',
   share: '占比',
   cost: '费用',
