@@ -69,7 +69,7 @@ export function StudioForm(props: StudioFormProps) {
   const model = models.find(({ id }) => id === draft.model);
   const check = checkInputs(model, draft.operation, draft.inputs);
   const compared = modelsOfDraft(draft, models);
-  const missing = missingInput(model, draft, check, texts, t) ?? unfitForCompared(compared.slice(1), draft, t);
+  const missing = missingInput(model, draft, check, texts, t) ?? unfitForCompared(compared.slice(1), draft, texts, t);
   const bodies = missing === undefined ? bodiesFor(draft, compared) : undefined;
   const submit = (): void => {
     if (bodies !== undefined && bodies.length > 0 && !run.isPending) run.mutate(bodies);
@@ -378,13 +378,24 @@ function missingInput(
   return bodiesFor(draft, [model]) === undefined ? t('metadataBroken') : undefined;
 }
 
-/** Names the compared models that cannot use the inputs. */
-function unfitForCompared(models: readonly UsableModel[], { operation, inputs }: Draft, t: T): string | undefined {
-  const unfit = models.filter((model) => {
-    const { problems, missing } = checkInputs(model, operation, inputs);
-    return problems.size > 0 || missing.length > 0;
-  });
-  return unfit.length === 0 ? undefined : t('unfitForCompared', { models: formatNames(unfit.map(modelTitle)) });
+/** Names the compared models that cannot use the inputs, or else what the first of them lacks. */
+function unfitForCompared(
+  models: readonly UsableModel[],
+  { operation, inputs }: Draft,
+  texts: InputTexts,
+  t: T,
+): string | undefined {
+  const checked = models.map((model) => ({ model, ...checkInputs(model, operation, inputs) }));
+  const unfit = checked.filter(({ problems }) => problems.size > 0).map(({ model }) => modelTitle(model));
+  if (unfit.length > 0) return t('unfitForCompared', { models: formatNames(unfit) });
+  const lacking = checked.find(({ missing }) => missing.length > 0);
+  return (
+    lacking &&
+    t('lackingForCompared', {
+      model: modelTitle(lacking.model),
+      inputs: formatNames(lacking.missing.map(texts.rule)),
+    })
+  );
 }
 
 interface GenerateBarProps {

@@ -113,6 +113,7 @@ export default {
   inputsMissing: 'Add: {{inputs}}.',
   uploadsRunning: 'Waiting for the upload to finish.',
   unfitForCompared: 'These inputs do not fit: {{models}}. Remove the model or change the inputs.',
+  lackingForCompared: '{{model}} needs {{inputs}}. Add what is missing, or remove the model.',
   upload: 'Add file',
   uploading: 'Uploading {{name}}',
   uploadAgain: 'Retry',

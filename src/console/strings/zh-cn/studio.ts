@@ -116,6 +116,7 @@ export default {
   inputsMissing: '还需添加：{{inputs}}。',
   uploadsRunning: '正在等待上传完成。',
   unfitForCompared: '这些素材不适用于：{{models}}。请移除该模型或修改素材。',
+  lackingForCompared: '{{model}} 需要 {{inputs}}。请添加，或移除该模型。',
   upload: '添加素材',
   uploading: '正在上传 {{name}}',
   uploadAgain: '重试',
