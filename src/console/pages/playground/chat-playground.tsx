@@ -177,15 +177,30 @@ interface KeptConversationsProps {
   readonly onForget: (id: string) => void;
 }
 
-/** Conversations stored in this browser. */
-function KeptConversations({ kept, current, onOpen, onForget }: KeptConversationsProps) {
+/** Conversations stored in this browser; on phones they are folded, because they precede the current one. */
+function KeptConversations(props: KeptConversationsProps) {
   const { t } = useTranslation('playground');
-  if (kept.length === 0) return null;
+  const [opened, setOpened] = useState(false);
+  if (props.kept.length === 0) return null;
   return (
-    <Paper withBorder p="md">
-      <Title order={2} fz="sm" mb={4}>
+    <>
+      <Button hiddenFrom="md" variant="default" aria-expanded={opened} onClick={() => setOpened(!opened)}>
         {t('kept')}
-      </Title>
+      </Button>
+      <Paper withBorder p="md" visibleFrom={opened ? undefined : 'md'}>
+        <Title order={2} fz="sm" mb={4}>
+          {t('kept')}
+        </Title>
+        <ConversationList {...props} />
+      </Paper>
+    </>
+  );
+}
+
+function ConversationList({ kept, current, onOpen, onForget }: KeptConversationsProps) {
+  const { t } = useTranslation('playground');
+  return (
+    <>
       <Text size="xs" c="dimmed" mb="xs">
         {t('keptHint')}
       </Text>
@@ -209,7 +224,7 @@ function KeptConversations({ kept, current, onOpen, onForget }: KeptConversation
           </Group>
         ))}
       </Stack>
-    </Paper>
+    </>
   );
 }
 
