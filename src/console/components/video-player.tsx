@@ -1,4 +1,4 @@
-import { ActionIcon, AspectRatio, Center, Group, Text } from '@mantine/core';
+import { ActionIcon, Center, Group, Text } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
 import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
@@ -48,7 +48,7 @@ export function VideoPlayer(props: VideoPlayerProps) {
   };
   return (
     <div>
-      <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 10, overflow: 'hidden' }}>
+      <div className="frame">
         {failedPath === path ? (
           <Center c="gray.4">
             <Text size="sm">{t('playFailed')}</Text>
@@ -70,10 +70,9 @@ export function VideoPlayer(props: VideoPlayerProps) {
             onError={({ currentTarget }) => {
               if (!renew(currentTarget)) setFailedPath(path);
             }}
-            style={{ display: 'block', objectFit: 'contain' }}
           />
         )}
-      </AspectRatio>
+      </div>
       {frameControls ? (
         <Group gap={4} mt={6}>
           <ActionIcon data-hint={t('frameBack')} aria-label={t('frameBack')} onClick={() => step(-FRAME_SECONDS)}>

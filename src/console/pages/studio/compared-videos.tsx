@@ -1,4 +1,4 @@
-import { ActionIcon, AspectRatio, Group, Paper, Stack, Text } from '@mantine/core';
+import { ActionIcon, Group, Paper, Stack, Text } from '@mantine/core';
 import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { type CSSProperties, useCallback, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -25,7 +25,7 @@ export function ComparedVideos({ videos, actions }: ComparedVideosProps) {
   const charged = videos.filter(({ status }) => status !== 'FAILURE').reduce((sum, { quota }) => sum + quota, 0);
   return (
     <Stack gap="sm" component="section" aria-label={t('comparison')}>
-      <div className="compared">
+      <div className="compared" data-upright={play.isUpright || undefined}>
         {videos.map((video) => (
           <Paper
             key={video.task_id}
@@ -82,7 +82,7 @@ function ComparedPlayer({ video, play }: { readonly video: Video; readonly play:
   const titleOf = useModelTitle();
   const { path, src, renew } = useStablePlaybackSource(video.play_url);
   return (
-    <AspectRatio ratio={16 / 9} bg="dark.9" style={{ borderRadius: 'var(--rg-radius-md)', overflow: 'hidden' }}>
+    <div className="frame">
       <video
         key={path}
         ref={play.register}
@@ -93,9 +93,8 @@ function ComparedPlayer({ video, play }: { readonly video: Video; readonly play:
         preload="auto"
         onSeeked={({ currentTarget }) => onFrame?.(currentTarget)}
         onError={({ currentTarget }) => void renew(currentTarget)}
-        style={{ display: 'block', objectFit: 'contain' }}
       />
-    </AspectRatio>
+    </div>
   );
 }
 
@@ -104,6 +103,8 @@ interface SynchronousPlay {
   /** Position in seconds, in the longest video. */
   readonly time: number;
   readonly duration: number;
+  /** Whether the videos are at least as high as wide. */
+  readonly isUpright: boolean;
   /** Ref for each video to synchronize. */
   readonly register: (video: HTMLVideoElement | null) => (() => void) | undefined;
   readonly toggle: () => void;
@@ -120,6 +121,7 @@ function useSynchronousPlay(): SynchronousPlay {
   const isPlaying = useRef(playing);
   isPlaying.current = playing;
   const [{ time, duration }, setPosition] = useState({ time: 0, duration: 0 });
+  const [isUpright, setUpright] = useState(false);
   const longest = (): HTMLVideoElement | undefined =>
     [...videos.current].sort((one, other) => (other.duration || 0) - (one.duration || 0))[0];
 
@@ -128,6 +130,7 @@ function useSynchronousPlay(): SynchronousPlay {
     videos.current.add(video);
     const onMetadata = (): void => {
       setPosition((known) => ({ ...known, duration: Math.max(known.duration, video.duration || 0) }));
+      setUpright(video.videoHeight >= video.videoWidth);
       // A video that finishes after the others joins them.
       if (isPlaying.current) void video.play().catch(() => setPlaying(false));
     };
@@ -166,5 +169,5 @@ function useSynchronousPlay(): SynchronousPlay {
     const timer = setInterval(() => follow.current(), 100);
     return () => clearInterval(timer);
   }, [playing]);
-  return { playing, time, duration, register, toggle: () => setPlaying(!playing), seek };
+  return { playing, time, duration, isUpright, register, toggle: () => setPlaying(!playing), seek };
 }

@@ -88,7 +88,7 @@ export const Results = memo(function Results({ onStage, onShow, actions }: Resul
     <>
       <div id="stage">
         {onStage.length > 1 ? (
-          <ComparedVideos videos={onStage} actions={actions} />
+          <ComparedVideos key={one.task_id} videos={onStage} actions={actions} />
         ) : (
           <CurrentVideo key={one.task_id} video={one} actions={actions} />
         )}
