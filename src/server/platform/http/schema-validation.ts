@@ -121,7 +121,12 @@ export function toLocalizedMessage(error: TLocalizedValidationError, root: TSche
 
 const must = (texts: readonly Localized[]): Localized => ({
   en: `must be ${texts.map(({ en }) => en).join(' or ')}`,
-  'zh-CN': spaced(texts.map((each) => each['zh-CN']).join('或')),
+  'zh-CN': spaced(
+    texts
+      .map((each) => each['zh-CN'])
+      .join('或')
+      .replace(/(?<=\d)或/g, '，或'),
+  ),
 });
 
 /** Latin letters are separated from Chinese characters by a space. */
