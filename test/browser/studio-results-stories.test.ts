@@ -108,6 +108,43 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     await page.context().close();
   });
 
+  it('shows upright videos in their own shape side by side, and their shared links by image', async () => {
+    const person = await fixture.running.signUp('upright');
+    await fixture.running.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 5_000_000, note: 'start' });
+    const body = { model: 'kling-v1-6', prompt: 'A tall tree', metadata: { aspect_ratio: '9:16' } };
+    const { task_id: id } = await person.ok<{ task_id: string }>('POST', '/api/videos', body);
+    await person.ok('POST', '/api/videos', body);
+    const page = await fixture.open();
+    await signIn(page, 'upright', PASSWORD, '/studio');
+    await page.locator('.compared[data-upright] video').nth(1).waitFor();
+    await waitForExpression(
+      page,
+      `(() => {
+        const [one, two] = [...document.querySelectorAll('.compared video')].map((each) => each.getBoundingClientRect());
+        return one.height > one.width && one.top === two.top && one.left !== two.left;
+      })()`,
+    );
+    await person.ok('POST', `/api/videos/${id}/shares`);
+    await page.goto('/videos/shares');
+    await page
+      .getByRole('link', { name: 'A tall tree' })
+      .locator('.tile :is(img, video)')
+      .waitFor({ state: 'attached' });
+    await assertAccessible(page, 'shared links');
+    await page.context().close();
+  });
+
+  it('names the input that a compared model lacks', async () => {
+    const page = await open('comparer');
+    await page.locator('#prompt').fill('A fox');
+    await page.getByRole('button', { name: studio.compare }).click();
+    await page.getByRole('textbox', { name: studio.modelSearch }).fill('I2V-01');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await page.getByText(/^.*I2V.* needs 1 first frame\. Add what is missing/).waitFor();
+    await page.context().close();
+  });
+
   it('retries a failed video at once, for the price on the button', async () => {
     const page = await open('retrier');
     await page.locator('#prompt').fill('A clock [fail]');
