@@ -173,7 +173,11 @@ it("D8: states what a field accepts, in the caller's terms and in both languages
     length: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 9 }), Type.String()])),
   });
   for (const [value, en, chinese] of [
-    [{ length: true }, 'length must be an integer from 1 to 9 or a string.', 'length 须为整数，范围 1 至 9，或字符串。'],
+    [
+      { length: true },
+      'length must be an integer from 1 to 9 or a string.',
+      'length 须为整数，范围 1 至 9，或字符串。',
+    ],
     [{ count: 'x' }, 'count must be an integer from -1 to 10.', 'count 须为整数，范围 -1 至 10。'],
     [{ count: 11 }, 'count must be an integer from -1 to 10.', 'count 须为整数，范围 -1 至 10。'],
     [{ kind: 'c' }, 'kind must be one of a, b.', 'kind 须为以下之一：a、b。'],
