@@ -109,6 +109,7 @@ test('every line of the Chinese help is Chinese, apart from commands', (context)
   assert.deepEqual(
     lines.filter((line) => /[A-Za-z]{3}/.test(line) && !/[\u4e00-\u9fff]|^ {2}\$ /.test(line)),
     [],
+    'add the Chinese text to src/cli/translate-help.ts',
   );
 });
 
@@ -132,12 +133,12 @@ test('every text of the help has a Chinese one', () => {
   assert.deepEqual(
     [...texts].filter((text) => HELP_ZH_CN[text] === undefined),
     [],
-    'src/cli/translate-help.ts',
+    'add the Chinese text to src/cli/translate-help.ts',
   );
   assert.deepEqual(
     Object.keys(HELP_ZH_CN).filter((text) => !texts.has(text)),
     [],
-    'of no command',
+    'no command has these texts of src/cli/translate-help.ts',
   );
 });
 
