@@ -28,7 +28,7 @@ import {
   type Usage,
 } from './artifact-store.ts';
 import { createFileStorage } from './create-storage.ts';
-import { IncomingFileDirectory } from './file-storage.ts';
+import { IncomingFileDirectory, storeGoneNotice, WatchedStorage } from './file-storage.ts';
 import {
   ArtifactRemover,
   accountStorageLimits,
@@ -41,7 +41,6 @@ import {
   storageFullNotice,
 } from './storage-space.ts';
 import { UploadStorage } from './upload-storage.ts';
-import { storeGoneNotice, WatchedStorage } from './watched-storage.ts';
 
 interface ArtifactsDependencies {
   readonly config: Config;
