@@ -363,6 +363,8 @@ export const kling: VendorAdapter = {
   models: KLING_MODELS,
   unlistedWays: () => TEXT_OR_FRAMES.ways,
   metadata: parseMetadata.schema,
+  droppedMetadata: (model) =>
+    isTurbo(model) ? Object.keys(parseMetadata.schema.properties).filter((key) => !TURBO_KEYS.includes(key)) : [],
   clipsIn: ({ video_list: list }) =>
     Object.fromEntries(
       (asArray(list) ?? []).map((video, index) => [
@@ -620,6 +622,9 @@ async function bearerToken(
 const PATH_NAMES: Readonly<Record<string, string>> = { 'kling-v3-turbo': 'kling-3.0-turbo' };
 /** Resolutions that correspond to the modes of the other models. */
 const RESOLUTIONS: Readonly<Record<string, string>> = { std: '720p', pro: '1080p' };
+
+/** Keys of the metadata that the newer API takes or refuses; it has no others. */
+const TURBO_KEYS: readonly string[] = ['aspect_ratio', 'sound', 'negative_prompt', 'image_tail'];
 
 const isTurbo = (model: string): boolean => Object.hasOwn(PATH_NAMES, model);
 

@@ -119,3 +119,15 @@ test('the price depends on the resolution and includes audio', () => {
   assert.deepEqual(priced(), { seconds: 5, factors: { mode: 'std', audio: 'true' } });
   assert.deepEqual(priced('pro'), { seconds: 8, factors: { mode: 'pro', audio: 'true' } });
 });
+
+test('metadata that the newer API does not have is named to the caller', () => {
+  assert.deepEqual(kling.droppedMetadata?.('kling-v3-turbo'), [
+    'cfg_scale',
+    'camera_control',
+    'static_mask',
+    'dynamic_masks',
+    'video_list',
+    'element_list',
+  ]);
+  assert.deepEqual(kling.droppedMetadata?.('kling-v1-6'), []);
+});

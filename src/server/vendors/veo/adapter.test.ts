@@ -229,3 +229,17 @@ for (const route of ['gemini', 'vertex'] as const) {
       mayEnd: mayEnd(handles[route].name),
     }));
 }
+
+test('metadata that only the other family of models has is named to the caller', () => {
+  assert.deepEqual(veo.droppedMetadata?.('gemini-omni-1.2-flash'), [
+    'negativePrompt',
+    'personGeneration',
+    'sampleCount',
+    'seed',
+    'generateAudio',
+    'enhancePrompt',
+    'compressionQuality',
+    'resizeMode',
+  ]);
+  assert.deepEqual(veo.droppedMetadata?.('veo-3.1-generate-preview'), ['task']);
+});

@@ -43,6 +43,9 @@ export const routeOf = (credentials: { readonly [key: string]: unknown }): VeoRo
 
 const ROUTES = { gemini, vertex };
 
+/** Keys of the metadata that have a place in a request to Interactions. */
+const OMNI_USED_KEYS: readonly string[] = ['aspectRatio', 'durationSeconds', 'resolution', 'task', 'storageUri'];
+
 /** Omni models are only served by Interactions and all others by operations, so the model decides. */
 const submitApi = (model: string, route: VeoRoute): Pick<VendorAdapter, 'submit'> =>
   isOmni(model) ? interactionsBy(route) : ROUTES[route];
@@ -73,6 +76,8 @@ export const veo: VendorAdapter = {
   models: VEO_MODELS,
   unlistedWays: waysOfName,
   metadata: VEO_METADATA,
+  droppedMetadata: (model) =>
+    isOmni(model) ? Object.keys(VEO_METADATA.properties).filter((key) => !OMNI_USED_KEYS.includes(key)) : ['task'],
   formFields: {
     seconds: 'duration',
     ratio: 'metadata.aspectRatio',
