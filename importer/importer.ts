@@ -171,7 +171,7 @@ export class Importer {
     const { quotaPerUnit } = readPrices(await readOptions(source), schema.program);
     if (quotaPerUnit !== target.quotaPerUnit)
       throw new Error(
-        `There, ${quotaPerUnit} quota are one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
+        `There, ${quotaPerUnit} make one unit of currency, and here ${target.quotaPerUnit}. Set QUOTA_PER_UNIT to ${quotaPerUnit} first.`,
       );
     const context = {
       source,

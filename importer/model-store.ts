@@ -125,7 +125,7 @@ export class PlanImportStore {
         .executeTakeFirst();
       if (made !== undefined) return { id: made.id, stored };
     }
-    throw new Error(`There are package cards called ${code} and ${code}-${importId}; rename one.`);
+    throw new Error(`There are plans called ${code} and ${code}-${importId}; rename one.`);
   }
 
   async subscribe(

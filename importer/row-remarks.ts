@@ -53,6 +53,6 @@ export function withNameRemarks<
   const remarks = [...outcome.remarks];
   if (user.username !== outcome.value.username) remarks.push(`its name is taken: it is ${user.username} here`);
   if (outcome.value.email !== null && user.loginEmail === null)
-    remarks.push("its e-mail is another account's, so that it logs in by its name only");
+    remarks.push("its e-mail is another account's, so that it signs in by its name only");
   return { ...row, outcome: { ...outcome, remarks } };
 }

@@ -60,7 +60,7 @@ const LEFT_BEHIND: Readonly<Record<string, string>> = {
   system_task_locks: 'background work of the old program',
   setups: 'the record of its first start',
   user_sessions: 'sign-ins; people sign in again',
-  auth_flows: 'sign-ins under way when it stopped',
+  auth_flows: 'sign-ins in progress when it stopped',
   login_encryption_keys: 'its own keys, which are not read',
 };
 
@@ -88,7 +88,7 @@ const OPTION_SUBJECTS: readonly (readonly [names: RegExp, subject: string])[] = 
   [/^ModelRequestRateLimit/, 'rate limits'],
   [/^(?:Automatic|ChannelDisable|RetryTimes|monitor_setting)/, 'health and retries of channels'],
   [/^(?:Check)?Sensitive/, 'the word filter'],
-  [/^(?:Quota|PreConsumedQuota|checkin_setting|quota_setting)/, 'quota given to accounts, and warnings about it'],
+  [/^(?:Quota|PreConsumedQuota|checkin_setting|quota_setting)/, 'credits given to accounts, and warnings about them'],
   [
     /^(?:UserUsableGroups|AutoGroups|DefaultUseAutoGroup|MaxTokenAutoGroups|group_ratio_setting)/,
     'groups that keys may choose; here each key uses the plan of its owner',

@@ -77,7 +77,7 @@ export class Verifier implements ImportVisitor {
       if (target === null) continue;
       const made = JSON.parse(detail ?? '{}') as StoredGroupPlan;
       const plan = await groups.find(store.kysely, target);
-      if (plan === undefined) this.#change('group', name, 'its package card was removed since');
+      if (plan === undefined) this.#change('group', name, 'its plan was removed since');
       else if (plan.price_factor !== made.price_factor)
         this.#change('group', name, `its price factor was ${made.price_factor} and is ${plan.price_factor}`);
       else if (plan.channels !== made.channels || plan.models !== made.models)
@@ -99,7 +99,7 @@ export class Verifier implements ImportVisitor {
       const target = targets[index] as number;
       const plan = this.#plans.get(group)?.target ?? undefined;
       if (plan !== undefined && plans.get(target) !== plan)
-        this.#change('user', String(sourceId), `its account is not on the package card of ${group} any more`);
+        this.#change('user', String(sourceId), `its account is no longer on the plan of ${group}`);
       const found = grants.get(grantRef(importId, sourceId));
       if (!accounts.has(target)) this.#report('user', String(sourceId), `its account ${target} is gone`);
       if ((found?.amount ?? 0) !== grant)

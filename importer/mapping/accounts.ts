@@ -76,7 +76,7 @@ export function mapUser(row: SourceRow, keepRoles = false): Outcome<ImportedUser
   const passwordHash = usablePassword(textOf(row, 'password'), remarks);
   const balance = integerOf(row, 'quota') + integerOf(row, 'aff_quota');
   const granted = balance < 0n ? 0n : balance > MAX_GRANT ? MAX_GRANT : balance;
-  if (balance > MAX_GRANT) return skipped(`its balance of ${balance} is more than a wallet holds`);
+  if (balance > MAX_GRANT) return skipped(`its balance of ${balance} is more than an account holds`);
   if (balance < 0n) remarks.push(`the account was overdrawn by ${-balance}, which is listed as a debt`);
   const sourceRole = sourceRoleOf(row);
   if (sourceRole === undefined)

@@ -177,7 +177,7 @@ export function mapPrice(
     const decimals = factors.map((factor) => (typeof factor === 'number' ? toDecimal(factor) : factor));
     if (decimals.includes(undefined)) return undefined;
     const result = round(multiply(...(decimals as Decimal[])));
-    if (!result.exact) remarks.push('its price is no whole number of quota and was rounded');
+    if (!result.exact) remarks.push('its price is no whole number and was rounded');
     return result.quota > MAX_RATE || result.quota < 0n ? undefined : Number(result.quota);
   };
   const name = prices.builtIn.lookupName(model);

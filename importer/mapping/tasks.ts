@@ -49,7 +49,7 @@ export function mapUnfinishedTask(
     );
   const task = readSourceTask(row, repeatedIds);
   if (!users.has(task.userId)) return left('its account does not come over');
-  if (textOf(row, 'progress') === '100%') return left('it is not polled there any more');
+  if (textOf(row, 'progress') === '100%') return left('it is no longer polled there');
   const made = channels.get(task.channelId) ?? [];
   const channelIndex = made.findIndex(({ vendor }) => isVideoVendor(vendor));
   const channel = made[channelIndex];

@@ -60,7 +60,12 @@ export async function assertUnfinishedTasks({ database, generation, applied }: I
     );
     assert.match(left.at(-1) ?? '', /paid 5 for task_8+, .* account does not come over/);
     if (age >= 4)
-      for (const [index, why] of [/vendor's id/, /which of the keys/, /not polled there/, /channel does not/].entries())
+      for (const [index, why] of [
+        /vendor's id/,
+        /which of the keys/,
+        /no longer polled there/,
+        /channel does not/,
+      ].entries())
         assert.match(left[index] ?? '', why);
   }
   assert.deepEqual(await findBrokenRows(database), []);

@@ -62,7 +62,7 @@ forEachDatabase((name, open) => {
     const rich = await kysely.selectFrom('accounts').select('id').where('username', 'like', 'rich%').execute();
     assert.deepEqual(rich, []);
     const why = applied.findings.filter(
-      ({ text }) => text === 'its balance of 999999999999999999 is more than a wallet holds',
+      ({ text }) => text === 'its balance of 999999999999999999 is more than an account holds',
     );
     assert.equal(why.length, 20);
   });

@@ -13,6 +13,7 @@ import { RECEIPT_OUTCOMES } from '../contract/request-log.ts';
 import { OPENAI_STATUS } from '../contract/task-states.ts';
 import { TICKET_STATUS } from '../contract/tickets.ts';
 import { DELIVERY_STATUS } from '../contract/webhooks.ts';
+import { FINDINGS_ZH_CN } from './findings-zh-cn.ts';
 import {
   ENGLISH,
   formatKeyValues,
@@ -134,7 +135,8 @@ function literalsOf(node: Node | undefined): string[] {
 
 const found: Found = { messages: new Set(), phrases: new Set() };
 for (const name of globSync('**/*.ts', { cwd: import.meta.dirname }))
-  if (!/\.test\.ts$|^translate-|^phrases-|completion\.ts$/.test(name)) collect(join(import.meta.dirname, name), found);
+  if (!/\.test\.ts$|^translate-|^phrases-|^findings-|completion\.ts$/.test(name))
+    collect(join(import.meta.dirname, name), found);
 
 // Maintenance commands print what these modules find and throw.
 const server = join(import.meta.dirname, '../server/commands');
@@ -143,6 +145,40 @@ for (const name of globSync('*.ts', { cwd: server, exclude: ['*.test.ts'] }))
 
 const quickstart = join(import.meta.dirname, '../../scripts/quickstart.ts');
 collect(quickstart, found, (parent) => parent.type === 'CallExpression' && calleeOf(parent) === 'print');
+
+const importer = join(import.meta.dirname, '../../importer');
+const findings: Found = { messages: new Set(), phrases: new Set() };
+// These hold prices, names of programs, and the texts of the report's page.
+for (const name of globSync(['*.ts', 'mapping/*.ts'], { cwd: importer, exclude: ['*.test.ts', 'mapping/*.test.ts'] }))
+  if (!/built-in-prices|^report\.ts$/.test(name)) collect(join(importer, name), findings);
+
+/** Statements, parts of other texts and names among the importer's literals. */
+const NO_FINDING =
+  /^(?:select|from|where|sum|max|count|coalesce|order by|set |start transaction|version \+|ref not|'' as|\(|\[| )|^(?:is not|not like|case when|convert\(|7 and |one-api, first|new-api )|^import(?:ed)? |^import taken|^paid for a video|^(?:7 7|row 7|key 7|user_subscriptions 7|7: 7.*|an open amount|reelgate import|OpenAI compatible|Linux DO|Zhipu v4|Doubao video)$|^; only/;
+
+/** Texts with a part that is one of a few words; the table has them whole. */
+const COMPOSED: readonly string[] = [
+  '7 is 7 there and 7 here7',
+  'channel 7 was 7 since',
+  'it tried the groups of the setting AutoGroups in turn7; 7',
+];
+
+test('everything an import finds has a Chinese text', () => {
+  assert.ok(findings.messages.size > 150);
+  assert.deepEqual(
+    [...findings.messages].filter(
+      (text) => !NO_FINDING.test(text) && !COMPOSED.includes(text) && translateOutput(text) === text,
+    ),
+    [],
+    'src/cli/findings-zh-cn.ts',
+  );
+  for (const [english, chinese] of FINDINGS_ZH_CN)
+    assert.equal(chinese.split('#').length, english.split('#').length, `${english}: the same values`);
+  assert.equal(
+    translateOutput("it used the group vip (prices × 0.8); here its owner's plan counts"),
+    '原使用分组 vip（价格 × 0.8），此处以所有者的套餐为准',
+  );
+});
 
 /** Literals with a space that are not printed as texts of the command line. */
 const NOT_PRINTED: readonly string[] = ['Reelgate CLI on 7', '7 KB', 'HTTP 7', 'Bearer 7', '7 7'];
@@ -192,6 +228,8 @@ const SERVICE_WORDS = [
     'mail',
     'proxy',
   ],
+  ...'channel model group user key code task ended-task'.split(' ').flatMap((kind) => [kind, `${kind}s`]),
+  ...'option table path ledger total reading importing checking'.split(' '),
 ];
 
 test('every label, head of a column, state and phrase has a Chinese text, and every Chinese text belongs to one', () => {

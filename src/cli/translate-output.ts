@@ -1,6 +1,7 @@
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
 import type { FailureCause } from '../contract/task-states.ts';
+import { FINDINGS_ZH_CN } from './findings-zh-cn.ts';
 import type { Translation } from './output.ts';
 import { PHRASES_ZH_CN } from './phrases-zh-cn.ts';
 
@@ -545,7 +546,7 @@ const FAILURE_TEXTS: ReadonlyMap<string, string> = new Map(
 );
 
 /** Longer ones first: a value of a shorter one could hold the rest of the text. */
-const RULES = [...OUTPUT_ZH_CN, ...FAILURE_TEXTS]
+const RULES = [...OUTPUT_ZH_CN, ...FINDINGS_ZH_CN, ...FAILURE_TEXTS]
   .toSorted(([one], [other]) => other.length - one.length)
   .map(([english, chinese]) => {
     const pattern = english

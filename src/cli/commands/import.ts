@@ -9,6 +9,7 @@ import {
   type Output,
   phrase,
   type Rendering,
+  sentence,
   type Text,
   word,
 } from '../output.ts';
@@ -102,7 +103,7 @@ function formatProgress({ phase, table, rows, total }: ImportProgress): Renderin
   const share = total === 0 ? 1 : Math.min(1, rows / total);
   const [done = '', all = ''] = [rows, total].map((count) => count.toLocaleString('en-US'));
   const parts = [
-    `${phase} ${table}`,
+    joinTexts([word(phase), table], ' '),
     formatProgressBar(share),
     `${Math.floor(share * 100)} %`,
     phrase`${done} of ${all}`,
@@ -129,21 +130,24 @@ function describeReport(output: Output, report: Report, file: string | undefined
   const { counts, sums, findings, proof, warnings } = report;
   const counted = formatTable(
     ['KIND', 'READ', report.mode === 'dry-run' ? 'WOULD COME' : 'HERE', 'SKIPPED'],
-    Object.entries(counts).map(([kind, { read, imported, skipped }]) => [kind, `${read}`, `${imported}`, `${skipped}`]),
+    Object.entries(counts).map(([kind, { read, imported, skipped }]) => [
+      word(kind),
+      `${read}`,
+      `${imported}`,
+      `${skipped}`,
+    ]),
   );
   // Always aligned: the table is part of prose that no program reads.
   const table: Rendering = (target) => counted({ ...target, isTerminal: true });
   const money = phrase`Balances: ${sums.balance} = ${sums.granted} of balances less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
-  const remarks = findings.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  const remarks = findings.slice(0, MAX_LINES).map(describeFinding);
   const more = findings.length - remarks.length;
-  const proved = proof?.discrepancies
-    .slice(0, MAX_LINES)
-    .map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
+  const proved = proof?.discrepancies.slice(0, MAX_LINES).map(describeFinding);
   const lines = [
     `${report.program} (${report.generation})`,
     table,
     money,
-    ...warnings,
+    ...warnings.map(sentence),
     ...(findings.length === 0 ? [] : [word('Different, or left behind:'), ...remarks]),
     ...(more > 0
       ? [file === undefined ? phrase`  and ${more} more; --report FILE has all of them` : phrase`  and ${more} more`]
@@ -160,17 +164,28 @@ function describeReport(output: Output, report: Report, file: string | undefined
   output.result(report, joinTexts(lines, '\n'));
 }
 
+const describeFinding = ({
+  kind,
+  source,
+  text,
+}: { readonly [name in 'kind' | 'source' | 'text']: string }): Rendering =>
+  phrase`  ${word(kind)} ${source}: ${sentence(text)}`;
+
 function describeChanges(changes: NonNullable<Report['proof']>['changes']): Text[] {
   if (changes.length === 0) return [];
-  const shown = changes.slice(0, MAX_LINES).map(({ kind, source, text }) => `  ${kind} ${source}: ${text}`);
-  return [phrase`${changes.length} changed here since:`, ...shown];
+  return [phrase`${changes.length} changed here since:`, ...changes.slice(0, MAX_LINES).map(describeFinding)];
 }
 
 function describeUndo({ removed, kept }: Awaited<ReturnType<ImporterModule['undoImport']>>): Rendering {
-  const gone = Object.entries(removed).map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`);
-  const stays = kept.slice(0, MAX_LINES).map(({ kind, source, name }) => `  ${kind} ${source} ${name}`);
+  const gone = Object.entries(removed).map(([kind, count]) => {
+    const name = count === 1 ? kind : `${kind}s`;
+    return joinTexts([`${count}`, word(name)], ' ');
+  });
+  const stays = kept
+    .slice(0, MAX_LINES)
+    .map(({ kind, source, name }) => joinTexts(['  ', word(kind), ` ${source} ${name}`], ''));
   const lines = [
-    phrase`Removed: ${gone.length === 0 ? word('nothing') : gone.join(', ')}.`,
+    phrase`Removed: ${gone.length === 0 ? word('nothing') : joinTexts(gone, ', ')}.`,
     ...(kept.length === 0 ? [] : [phrase`${kept.length} stay, because they were used or changed since:`, ...stays]),
   ];
   return joinTexts(lines, '\n');
