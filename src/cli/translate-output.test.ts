@@ -148,7 +148,7 @@ collect(quickstart, found, (parent) => parent.type === 'CallExpression' && calle
 
 const importer = join(import.meta.dirname, '../../importer');
 const findings: Found = { messages: new Set(), phrases: new Set() };
-// These hold prices, names of programs, and the texts of the report's page.
+// The others hold prices and the texts of the report's page.
 for (const name of globSync(['*.ts', 'mapping/*.ts'], { cwd: importer, exclude: ['*.test.ts', 'mapping/*.test.ts'] }))
   if (!/built-in-prices|^report\.ts$/.test(name)) collect(join(importer, name), findings);
 
