@@ -244,18 +244,21 @@ export const formatTable =
     const heading = head.map((name) => toCell(styled('heading', word(name))));
     const isShown = head.map((_, column) => contents.length === 0 || contents.some((row) => row[column] !== ''));
     const cells = [heading, ...contents].map((row) => row.filter((_, column) => isShown[column]));
-    const widths = (cells[0] ?? []).map((_, column) =>
-      Math.max(...cells.map((row) => displayWidth(row[column] ?? ''))),
-    );
-    return cells
-      .map((row) =>
-        row
-          .map((cell, column) => padToWidth(cell, widths[column] ?? 0))
-          .join('  ')
-          .trimEnd(),
-      )
-      .join('\n');
+    return alignColumns(cells);
   };
+
+/** Rows of one text, with as many spaces as align their columns. */
+export function alignColumns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => displayWidth(row[column] ?? ''))));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => padToWidth(cell, widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
 
 /**
  * A last column for lists of an organization: the member who created each row. Without such rows it is absent, so that

@@ -3,13 +3,15 @@ import { Argument, type Command } from 'commander';
 import { parsePositiveInteger } from '../argument-parsers.ts';
 import { EXIT, UsageError } from '../errors.ts';
 import {
+  alignColumns,
   formatProgressBar,
-  formatTable,
   joinTexts,
   type Output,
   phrase,
   type Rendering,
+  render,
   sentence,
+  styled,
   type Text,
   word,
 } from '../output.ts';
@@ -128,17 +130,18 @@ const MAX_LINES = 20;
 
 function describeReport(output: Output, report: Report, file: string | undefined): void {
   const { counts, sums, findings, proof, warnings } = report;
-  const counted = formatTable(
-    ['KIND', 'READ', report.mode === 'dry-run' ? 'WOULD COME' : 'HERE', 'SKIPPED'],
-    Object.entries(counts).map(([kind, { read, imported, skipped }]) => [
+  const head = [word('KIND'), word('READ'), word(report.mode === 'dry-run' ? 'WOULD COME' : 'HERE'), word('SKIPPED')];
+  const rows: readonly (readonly Text[])[] = [
+    head.map((name) => styled('heading', name)),
+    ...Object.entries(counts).map(([kind, { read, imported, skipped }]) => [
       word(kind),
       `${read}`,
       `${imported}`,
       `${skipped}`,
     ]),
-  );
-  // Always aligned: the table is part of prose that no program reads.
-  const table: Rendering = (target) => counted({ ...target, isTerminal: true });
+  ];
+  // Aligned in a pipe too: the table is part of prose that no program reads.
+  const table: Rendering = (target) => alignColumns(rows.map((row) => row.map((cell) => render(cell, target))));
   const money = phrase`Balances: ${sums.balance} = ${sums.granted} of balances less ${sums.debts} of debts; ${sums.leftBehind} stays with accounts that do not come.`;
   const remarks = findings.slice(0, MAX_LINES).map(describeFinding);
   const more = findings.length - remarks.length;
