@@ -107,9 +107,7 @@ export function useUnitPrice({ plain = false }: UnitPriceOptions = {}) {
     perMillion ? t('perMillion', { price: format(quota * MILLION) }) : format(quota);
 }
 
-/**
- * Names the settlement of a call by what its ledger entry changed: the entry is the difference to what was reserved.
- */
+/** Names a settlement by its ledger entry, which records the difference between the reservation and the charge. */
 export function useSettlementName(): (change: number) => string {
   const { t } = useTranslation('requests');
   return (change) => t(`settlements.${change > 0 ? 'less' : change < 0 ? 'more' : 'same'}`);

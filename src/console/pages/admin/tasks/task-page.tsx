@@ -271,7 +271,7 @@ function CredentialName({ list, id }: CredentialNameProps) {
   );
 }
 
-/** Ledger entries of a task, then what was charged and what was returned of the reserved amount. */
+/** Ledger entries of a task, followed by the amounts charged and returned. */
 function TaskLedgerEntries({ money: entries }: { readonly money: Task['money'] }) {
   const { t } = useTranslation('admin');
   const quota = useFormatCredits();
