@@ -1,9 +1,10 @@
 import { ActionIcon, Center, Group, Text } from '@mantine/core';
 import { useInViewport } from '@mantine/hooks';
-import { IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
+import { IconMovie, IconPlayerSkipBack, IconPlayerSkipForward, IconRepeat } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { uploadPoster, type Video } from '../data/videos.ts';
+import { uploadPoster, type Video, videoQuery } from '../data/videos.ts';
 
 interface VideoPlayerProps {
   /** A path of this service, valid for a few minutes. */
@@ -169,6 +170,17 @@ export function HoverClip({ video, fallback }: HoverClipProps) {
         <img src={video.poster_url} alt="" loading="lazy" onError={() => setFailed(true)} />
       )}
       {isPlaying ? <video src={video.play_url} muted loop playsInline autoPlay aria-hidden /> : null}
+    </span>
+  );
+}
+
+/** Small picture of a video of which only the id is known: requested once in view. @param isFinished else an icon */
+export function VideoTile({ taskId, isFinished }: { readonly taskId: string; readonly isFinished: boolean }) {
+  const { ref, inViewport } = useInViewport<HTMLSpanElement>();
+  const { data } = useQuery({ ...videoQuery(taskId), enabled: isFinished && inViewport });
+  return (
+    <span className="tile" ref={ref}>
+      {data === undefined ? <IconMovie size={18} /> : <HoverClip video={data} fallback={<IconMovie size={18} />} />}
     </span>
   );
 }

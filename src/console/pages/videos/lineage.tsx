@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { VideoStatusBadge } from '../../components/task-status.tsx';
-import { VideoTile } from '../../components/video-tile.tsx';
+import { VideoTile } from '../../components/video-player.tsx';
 import type { VideoDetail } from '../../data/videos.ts';
 
 /** The video this one was made from, and the videos made from it. Renders nothing without any. */

@@ -10,7 +10,7 @@ import { QueryError, toErrorMessage } from '../../components/error-alert.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { useToasts } from '../../components/toasts.tsx';
-import { VideoTile } from '../../components/video-tile.tsx';
+import { VideoTile } from '../../components/video-player.tsx';
 import { formatDeadline } from '../../data/format-values.ts';
 import { endShare, type Share, sharesQuery } from '../../data/videos.ts';
 
