@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { type Insertable, type Kysely, type Selectable, sql, type Transaction, type Updateable } from 'kysely';
 import type { TSchema } from 'typebox';
 import type { ModelKind } from '../../contract/model-kinds.ts';
@@ -7,11 +6,10 @@ import { defined } from '../../contract/objects.ts';
 import type { Price } from '../../contract/pricing.ts';
 import { invalidRequest } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
-import { KeyedCounter } from '../platform/concurrency.ts';
 import type { Database } from '../platform/db/database.ts';
 import { prepareQuery } from '../platform/db/sql.ts';
 import type { Tables } from '../tables.ts';
-import { accountKey, type ChannelAccount, type ErrorReason } from '../upstreams/upstream.ts';
+import type { ChannelAccount, ErrorReason } from '../upstreams/upstream.ts';
 import type { ChannelVendor } from './tables.ts';
 
 /**
@@ -163,108 +161,7 @@ export interface ChannelDirectory {
   /** Feeds the circuit breakers. Never throws. */
   report(call: CallOutcome): void;
   /** Receives the start and end of each call. */
-  readonly load: Pick<ChannelLoad, 'began' | 'ended'>;
-}
-
-/** Factor by which a channel may exceed its fair share of the calls in flight before others receive the next ones. */
-const BOUND = 1.25;
-/**
- * Calls in flight up to which no channel is skipped: a share of a few calls means nothing, and a cold cache costs more.
- */
-export const MIN_BOUND = 4;
-
-type Loaded = ChannelAccount & Weighted;
-
-/**
- * Calls in flight of this process on each channel, or on each credential of one. Limits how many calls with one prefix
- * accumulate on a channel (Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2016). Since
- * each process observes the limit, all of them together do.
- */
-export class ChannelLoad {
-  readonly #calls = new KeyedCounter<string>();
-
-  began({ id, credentialId }: ChannelAccount): void {
-    this.#calls.add(accountKey(id, credentialId), 1);
-  }
-
-  ended({ id, credentialId }: ChannelAccount): void {
-    this.#calls.add(accountKey(id, credentialId), -1);
-  }
-
-  /**
-   * Order for calls that should use the same channel; channels with more than their share come last in their priority.
-   */
-  orderFor<T extends Loaded>(key: string, channels: readonly T[]): readonly T[] {
-    const placeOf = ({ id, credentialId }: T): number => stableRandomFor(key, accountKey(id, credentialId));
-    const ordered = weightedOrder(channels, placeOf);
-    if (ordered.every((account) => this.#callsOn(account) < MIN_BOUND)) return ordered;
-    const isLoaded = new Map(ordered.map((channel) => [channel, this.#isLoaded(channel, ordered)]));
-    return ordered.toSorted((a, b) => b.priority - a.priority || Number(isLoaded.get(a)) - Number(isLoaded.get(b)));
-  }
-
-  /** Whether one more call would exceed a channel's limit among those of its priority. */
-  #isLoaded(account: Loaded, all: readonly Loaded[]): boolean {
-    const { priority, weight } = account;
-    let calls = 1;
-    let weights = 0;
-    for (const other of all) {
-      if (other.priority !== priority) continue;
-      calls += this.#callsOn(other);
-      weights += other.weight;
-    }
-    const share = weights === 0 ? 0 : (calls * weight) / weights;
-    return this.#callsOn(account) >= Math.max(MIN_BOUND, Math.ceil(BOUND * share));
-  }
-
-  #callsOn({ id, credentialId }: ChannelAccount): number {
-    return this.#calls.of(accountKey(id, credentialId));
-  }
-}
-
-/** A channel with the values that determine its position. */
-interface Weighted {
-  readonly priority: number;
-  readonly weight: number;
-}
-
-/**
- * Orders by descending priority, and within a priority at random, so that each channel comes first in proportion to its
- * weight (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). Weight 0 comes last.
- *
- * @param random in [0, 1); a function that returns the same value for a channel each time gives the same order each
- *   time
- */
-export function weightedOrder<T extends Weighted>(channels: readonly T[], random: (channel: T) => number): T[] {
-  if (channels.length < 2) return [...channels];
-  return channels
-    .map((channel) => ({ channel, order: -Math.log(1 - random(channel)) / channel.weight }))
-    .sort((a, b) => b.channel.priority - a.channel.priority || compare(a.order, b.order))
-    .map(({ channel }) => channel);
-}
-
-/**
- * A random number determined by key and channel, for calls that should use the same channel each time: weighted
- * rendezvous hashing (Thaler and Ravishankar, 1998). All processes agree without messages, and adding or removing a
- * channel moves only its own calls.
- */
-function stableRandomFor(key: string, id: number | string): number {
-  return hash('sha256', `${id}:${key}`, 'buffer').readUInt32BE() / 2 ** 32;
-}
-
-/** Weight 0 yields infinity, or 0/0 if the random number was 0. */
-const compare = (a: number, b: number): number => (a === b ? 0 : Number.isNaN(a) || a > b ? 1 : -1);
-
-/**
- * If the first three are credentials of one channel, moves the first of another channel to third position: a refused
- * credential leads to the next credential, an unavailable upstream to another upstream, within the three attempts of a
- * call.
- */
-export function putAnotherChannelThird<T extends { readonly id: number }>(ordered: readonly T[]): readonly T[] {
-  const [first, second, third, ...rest] = ordered;
-  if (third === undefined || first?.id !== second?.id || second?.id !== third.id) return ordered;
-  const index = rest.findIndex(({ id }) => id !== third.id);
-  const other = rest[index];
-  return other === undefined ? ordered : [...ordered.slice(0, 2), other, third, ...rest.toSpliced(index, 1)];
+  readonly load: { began(account: ChannelAccount): void; ended(account: ChannelAccount): void };
 }
 
 /** The keys of one account at the vendor, in plain text: `{api_key}`, `{access_key, secret_key}`, … */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { seededRandom } from '../../../test/seeded-random.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
 import { openLog } from '../platform/log.ts';
@@ -10,7 +11,7 @@ import { toAccountIds } from '../upstreams/upstream.ts';
 import { CircuitStore, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
 import { CatalogStore, type Channel } from './directory.ts';
 import { ensureSandboxChannels, type SandboxChannel, seedModels } from './seeds.ts';
-import { ChannelSelectionService } from './selection.ts';
+import { ChannelSelectionService, weightedOrder } from './selection.ts';
 import type { ChannelVendor } from './tables.ts';
 
 const PRICE = { per_call: 0, per_second: 10 };
@@ -301,5 +302,44 @@ describe('channels and models', () => {
       assert.equal(errors[1]?.code, '49');
       assert.ok(health.every((each) => each.state === 'open'));
     });
+  });
+});
+
+describe('the order in which channels are tried', () => {
+  it('puts a higher priority first, whatever the weights', () => {
+    const random = seededRandom(1);
+    const channels = [
+      { name: 'low', priority: 0, weight: 1000 },
+      { name: 'high', priority: 5, weight: 0 },
+      { name: 'middle', priority: 1, weight: 1 },
+    ];
+    for (let i = 0; i < 100; i++)
+      assert.deepEqual(
+        weightedOrder(channels, random).map(({ name }) => name),
+        ['high', 'middle', 'low'],
+      );
+  });
+
+  it('puts each channel first in proportion to its weight', () => {
+    const random = seededRandom(2);
+    const channels = [1, 2, 7].map((weight) => ({ weight, priority: 0 }));
+    const first = new Map([1, 2, 7].map((weight) => [weight, 0]));
+    for (let i = 0; i < 10_000; i++) {
+      const weight = weightedOrder(channels, random)[0]?.weight ?? 0;
+      first.set(weight, (first.get(weight) ?? 0) + 1);
+    }
+    for (const [weight, count] of first) assert.ok(Math.abs(count - weight * 1000) < 200, `${weight}: ${count}`);
+  });
+
+  it('puts weight 0 last and omits no channel', () => {
+    for (const random of [seededRandom(3), () => 0]) {
+      const channels = [0, 1, 0, 3].map((weight, index) => ({ weight, priority: 0, index }));
+      const turn = weightedOrder(channels, random);
+      assert.deepEqual(
+        turn.slice(2).map(({ weight }) => weight),
+        [0, 0],
+      );
+      assert.equal(new Set(turn).size, 4);
+    }
   });
 });

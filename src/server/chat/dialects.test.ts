@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ChannelLoad, MIN_BOUND } from '../channels/directory.ts';
+import { ChannelLoad, MIN_BOUND } from '../channels/selection.ts';
 import {
   ANTHROPIC_MESSAGES_DIALECT,
   CHAT_DIALECT,
