@@ -32,7 +32,7 @@ import type {
   VideoRequest,
 } from '../vendors/adapter.ts';
 import { toCallerError } from './generation-request.ts';
-import { inputsOf, mapInputs } from './request-inputs.ts';
+import { inputsOf, mapInputs } from './request-media.ts';
 import { NO_TOKEN } from './tables.ts';
 import type { OnFaultPoint, TaskCompletion } from './task-completion.ts';
 import type { FailedAttempt, TaskAdminStore } from './task-reports.ts';

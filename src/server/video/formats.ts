@@ -18,8 +18,7 @@ import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { Json, TaskPresentation, VendorAdapter } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
 import type { GenerationRequest } from './generation-request.ts';
-import type { GivenInput, InputSource } from './request-inputs.ts';
-import { parseMedia, parseUrl, withImages } from './request-media.ts';
+import { type GivenInput, type InputSource, parseMedia, parseUrl, withImages } from './request-media.ts';
 import { isImportedEndedTask } from './tables.ts';
 import {
   openAiStatusOf,

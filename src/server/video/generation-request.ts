@@ -14,24 +14,26 @@ import { sniffMedia } from '../platform/media-length.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { UnsupportedRequestError } from '../upstreams/upstream.ts';
 import type { Json, RequestJson, SchemaKeywords, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { type InputResolver, NO_INPUTS, type ResolvedInputs } from './input-resolver.ts';
 import {
   assertInputsFit,
-  type GivenInput,
-  type InputSource,
-  isInputPart,
-  kindsOfImages,
-  parseInputs,
-  parseOperation,
+  type InputResolver,
+  NO_INPUTS,
+  type ResolvedInputs,
   sortInputs,
   spellNames,
-} from './request-inputs.ts';
+} from './input-resolver.ts';
 import {
   arrangeMedia,
   findMedia,
+  type GivenInput,
   type GivenMedia,
+  type InputSource,
+  isInputPart,
+  kindsOfImages,
   type MediaUse,
   normalizeDataUrls,
+  parseInputs,
+  parseOperation,
   withImages,
 } from './request-media.ts';
 import type { ModelChoice } from './video-models.ts';

@@ -2,7 +2,17 @@ import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
-import { type InputType, inputRules, type VideoOperation } from '../../contract/generation-ways.ts';
+import {
+  describeWays,
+  fits,
+  type GenerationWay,
+  type InputKind,
+  type InputRole,
+  type InputType,
+  inputRules,
+  type VideoOperation,
+} from '../../contract/generation-ways.ts';
+import type { Localized } from '../../contract/messages/format-message.ts';
 import { asObject, defined } from '../../contract/objects.ts';
 import type { Price, VideoPrice } from '../../contract/pricing.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
@@ -20,15 +30,7 @@ import type {
   VideoRequest,
 } from '../vendors/adapter.ts';
 import { type Content, type ContentDelivery, type PlayLinks, VENDOR_CREDENTIAL } from './content.ts';
-import {
-  type GivenInput,
-  type InputUse,
-  mapInputs,
-  type ResolvedInput,
-  typeOfMedia,
-  withRoles,
-} from './request-inputs.ts';
-import { parseUrl } from './request-media.ts';
+import { type GivenInput, mapInputs, parseUrl, sizeOf, typeOfMedia } from './request-media.ts';
 import type { Task, TaskStore } from './task-store.ts';
 import { parseTerms } from './task-store.ts';
 
@@ -312,6 +314,170 @@ const countsInputSeconds = (price: Price): boolean =>
   ((price as VideoPrice).lines ?? []).some(
     ({ when = {}, per_input_second: rate = 0 }) => rate > 0 || Object.hasOwn(when, 'input_seconds'),
   );
+
+/** An input whose bytes or URL are known, with its type and role. */
+export interface ResolvedInput extends InputKind {
+  readonly param: string;
+  readonly at?: number;
+  readonly name?: string;
+  /** The account's file it was read from. */
+  readonly fileId?: string;
+  readonly media: MediaInput;
+  /** Measured seconds, rounded up; undefined for images and where nothing needs them. */
+  readonly seconds?: number;
+}
+
+/** A model as far as it decides about inputs; without a capability nothing is refused. */
+export interface InputUse {
+  readonly model: string;
+  readonly operation: VideoOperation;
+  readonly capability: Pick<ModelCapability, 'ways'> | undefined;
+}
+
+const waysFor = ({ capability, operation }: InputUse): readonly GenerationWay[] =>
+  (capability?.ways ?? []).filter((way) => way.operation === operation);
+
+/**
+ * Fills in the roles the caller left out: a single image is the first frame, a video to edit or extend the source, and
+ * everything else a reference. A model without that role, but with another one for the type, gets the other one.
+ */
+export function withRoles<T extends { readonly type: InputType; readonly role: InputRole | undefined }>(
+  inputs: readonly T[],
+  use: InputUse,
+): readonly (T & InputKind)[] {
+  const rules = inputRules(waysFor(use));
+  const isSingle = inputs.filter(({ type }) => type === 'image').length === 1;
+  const hasSource = inputs.some(({ role }) => role === 'source');
+  const firstVideo = inputs.find(({ type, role }) => type === 'video' && role === undefined);
+  return inputs.map((input) => {
+    if (input.role !== undefined) return { ...input, role: input.role };
+    const isSource = use.operation !== 'generate' && !hasSource && input === firstVideo;
+    const usual: InputRole = isSource ? 'source' : input.type === 'image' && isSingle ? 'first_frame' : 'reference';
+    const taken = rules.filter(({ type }) => type === input.type).map(({ role }) => role);
+    const [other] = taken;
+    return { ...input, role: taken.length === 1 && other !== undefined ? other : usual };
+  });
+}
+
+/**
+ * Refuses inputs the model does not take, before anything is reserved.
+ * @throws AppError that names the input and what the model takes
+ */
+export function assertInputsFit(inputs: readonly ResolvedInput[], use: InputUse): void {
+  if (use.capability === undefined) return;
+  const ways = waysFor(use);
+  const taken = describeWays(ways);
+  const refuse = (param: string, why: Localized): AppError =>
+    invalidRequest(
+      {
+        en: `${param} cannot be used: ${why.en}. ${use.model} takes: ${taken}.`,
+        'zh-CN': `${param} 不可用：${why['zh-CN']}。${use.model} 支持：${taken}。`,
+      },
+      param,
+    );
+  for (const [index, input] of inputs.entries()) {
+    const { param, type, role, media, seconds = 0 } = input;
+    const rules = inputRules(ways).filter((rule) => rule.type === type);
+    if (rules.length === 0) throw refuse(`${param}.type`, REASONS.type(type));
+    const rule = rules.find((each) => each.role === role);
+    if (rule === undefined) throw refuse(`${param}.role`, REASONS.role(`${type} ${role}`));
+    const earlier = inputs.slice(0, index).filter((other) => other.type === type && other.role === role).length;
+    if (earlier >= rule.max) throw refuse(param, REASONS.count(String(rule.max)));
+    if (sizeOf(media) > rule.maxBytes) throw refuse(param, REASONS.bytes((rule.maxBytes / 1e6).toFixed(1)));
+    if (rule.maxSeconds !== undefined && seconds > rule.maxSeconds)
+      throw refuse(param, REASONS.seconds(String(rule.maxSeconds)));
+  }
+  if (!ways.some((way) => fits(way, inputs)))
+    throw refuse(fieldOf(inputs), inputs.length === 0 ? REASONS.none() : REASONS.together());
+}
+
+/** The member of the body that holds the inputs, `inputs` if there are several. */
+function fieldOf(inputs: readonly ResolvedInput[]): string {
+  const fields = new Set(inputs.map(({ param }) => param.replace(/[.[].*$/, '')));
+  const [field = 'inputs'] = fields;
+  return fields.size === 1 ? field : 'inputs';
+}
+
+/** Reasons against an input. */
+const REASONS = {
+  type: (type) => ({ en: `the model takes no ${type} for this`, 'zh-CN': `模型在此不接受 ${type}` }),
+  role: (kind) => ({ en: `the model takes no ${kind} for this`, 'zh-CN': `模型在此不接受 ${kind}` }),
+  count: (max) => ({ en: `there are more than ${max} of this role`, 'zh-CN': `该角色的数量超过 ${max}` }),
+  bytes: (max) => ({ en: `it is larger than ${max} MB`, 'zh-CN': `大小超过 ${max} MB` }),
+  seconds: (max) => ({ en: `it is longer than ${max} seconds`, 'zh-CN': `时长超过 ${max} 秒` }),
+  none: () => ({ en: 'inputs are missing', 'zh-CN': '缺少输入素材' }),
+  together: () => ({ en: 'these do not go together', 'zh-CN': '这些素材不能一起使用' }),
+} as const satisfies Readonly<Record<string, (value: string) => Localized>>;
+
+const ORDER: readonly InputRole[] = ['first_frame', 'last_frame'];
+const rank = ({ role }: InputKind): number => (ORDER.includes(role) ? ORDER.indexOf(role) : ORDER.length);
+
+/**
+ * Inputs by type, in the order of the adapters.
+ *
+ * @param isFramesFirst false: in the caller's order
+ */
+export function sortInputs(inputs: readonly ResolvedInput[], isFramesFirst = true) {
+  const of = (type: InputType): readonly ResolvedInput[] => {
+    const found = inputs.filter((input) => input.type === type);
+    return isFramesFirst ? found.toSorted((one, other) => rank(one) - rank(other)) : found;
+  };
+  const toRequest = ({ media, role, at, fileId }: ResolvedInput): RequestInput => ({
+    ...media,
+    role,
+    ...defined({ at, fileId }),
+  });
+  return {
+    images: of('image').map(toRequest),
+    videos: of('video').map(toRequest),
+    audios: of('audio').map(toRequest),
+    ordered: { image: of('image'), video: of('video'), audio: of('audio') },
+  };
+}
+
+/** Names of inputs in prompts: `@Image1`, `@图1`, or the caller's own name of an input. */
+const NUMBERED = /@(image|video|audio|图片|图|视频|音频) ?(\d{1,2})(?!\d)/gi;
+const TYPE_OF_WORD: Readonly<Record<string, InputType>> = {
+  image: 'image',
+  video: 'video',
+  audio: 'audio',
+  图片: 'image',
+  图: 'image',
+  视频: 'video',
+  音频: 'audio',
+};
+
+/**
+ * The prompt with the vendor's spelling of the names of inputs; names of no input, and all numbered names where the
+ * vendor documents no spelling, are left alone.
+ *
+ * @param given in the caller's order, by which numbers count
+ * @param ordered by type, in the order in which they are sent
+ */
+export function spellNames(
+  prompt: string,
+  given: readonly ResolvedInput[],
+  ordered: Readonly<Record<InputType, readonly ResolvedInput[]>>,
+  promptName: ((type: InputType, number: number) => string) | undefined,
+): string {
+  const spell = (input: ResolvedInput): string => {
+    const number = ordered[input.type].indexOf(input) + 1;
+    return promptName?.(input.type, number) ?? `@${input.type[0]?.toUpperCase()}${input.type.slice(1)}${number}`;
+  };
+  const spellNumbered = (text: string, word: string, number: string): string => {
+    const type = TYPE_OF_WORD[word.toLowerCase()] ?? 'image';
+    const input = given.filter((each) => each.type === type)[Number(number) - 1];
+    return input === undefined ? text : spell(input);
+  };
+  const named = given.filter(({ name }) => name !== undefined);
+  const spelled = promptName === undefined ? prompt : prompt.replace(NUMBERED, spellNumbered);
+  return named
+    .toSorted((one, other) => (other.name ?? '').length - (one.name ?? '').length)
+    .reduce(
+      (text, input) => text.replaceAll(new RegExp(`@${input.name}(?![\\p{L}\\p{N}_-])`, 'gu'), () => spell(input)),
+      spelled,
+    );
+}
 
 /** Stands for the vendor's URI until the file is uploaded. */
 const PENDING_UPLOAD_URL = 'https://upload.invalid/';

@@ -6,7 +6,7 @@ import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import type { RequestInput, VideoRequest } from '../vendors/adapter.ts';
-import { inputsOf, mapInputs } from './request-inputs.ts';
+import { inputsOf, mapInputs } from './request-media.ts';
 
 /** A request as it is kept while its video waits: JSON, and the bytes that the JSON refers to by their index. */
 export interface HeldRequest {

@@ -6,14 +6,12 @@ import { VENDOR_ADAPTERS } from '../vendors/registry.ts';
 import {
   assertInputsFit,
   type InputUse,
-  parseInputs,
-  parseOperation,
   type ResolvedInput,
   sortInputs,
   spellNames,
-  typeOfMedia,
   withRoles,
-} from './request-inputs.ts';
+} from './input-resolver.ts';
+import { parseInputs, parseOperation, typeOfMedia } from './request-media.ts';
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(64)]);
 const url = 'https://media.example/a.png';

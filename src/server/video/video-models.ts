@@ -22,7 +22,7 @@ import type { ModelCaller } from '../platform/http/route-registry.ts';
 import type { Allowances } from '../quota/ledger.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import { kindsOfImages, sizeOf, typedKinds } from './request-inputs.ts';
+import { kindsOfImages, sizeOf, typedKinds } from './request-media.ts';
 import type { DurationStatistics } from './task-reports.ts';
 
 interface VideoModelsDependencies {
