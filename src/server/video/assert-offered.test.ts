@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelCapability, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { assertOffered } from './video-models.ts';
+import { assertOffered } from './generation-request.ts';
 
 const adapter = {
   billingFactors: ({ seconds = 5 }: VideoRequest) => ({ seconds, factors: {} }),

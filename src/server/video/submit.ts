@@ -39,6 +39,8 @@ import {
 } from './attempts.ts';
 import {
   actionOf,
+  assertFiles,
+  assertOffered,
   declaresArgument,
   droppedPaths,
   type GenerationRequest,
@@ -70,7 +72,7 @@ import {
   toSubmitResult,
   truncateBase64,
 } from './task-store.ts';
-import { assertFiles, assertOffered, type ModelChoice } from './video-models.ts';
+import type { ModelChoice } from './video-models.ts';
 
 interface SubmitServiceDependencies {
   readonly tracing: Tracing;
