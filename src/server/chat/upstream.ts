@@ -125,9 +125,8 @@ export function prepareExchange(
     path: dialect.upstreamPath?.(upstreamModel, request.stream) ?? dialect.path,
     model: upstreamModel,
   };
-  const source = findCodec(dialect);
-  const askedCodec = findCodec(asked);
-  if (dialect === asked || source === undefined || askedCodec === undefined) {
+  const [source, askedCodec] = dialect === asked ? [] : [findCodec(dialect), findCodec(asked)];
+  if (source === undefined || askedCodec === undefined) {
     const { request: own, dropped } = withoutForeignParts(request, upstreamModel);
     const body = toUpstreamBody(own, { model: upstreamModel, limit, droppedTools });
     const sent = toRequest(channel, target, body, timeouts, forwardedHeaders);
