@@ -10,7 +10,7 @@ import { html, STANDALONE_PAGE_HEADERS, START_PAGE_LINKS, standalonePage } from 
 import type { Log } from '../log.ts';
 import { BadVideoError } from '../media.ts';
 import { OutboundError } from '../outbound/outbound.ts';
-import { isOpenAiSdk } from './route-registry.ts';
+import { isOpenAiSdk, negotiateLocale } from './route-registry.ts';
 
 /** Error types by HTTP status (docs.claude.com/en/api/errors). */
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
@@ -508,20 +508,4 @@ export async function showErrorsAsPage(
     const { code } = error;
     return showFailure({ code, status: ERRORS[code].status, message: formatMessage(code, locale, params) });
   }
-}
-
-/**
- * The language of the response, by Accept-Language (RFC 9110 section 12.5.4) including quality values; other languages
- * fall back.
- */
-export function negotiateLocale(acceptLanguage: string | undefined, fallback: Locale): Locale {
-  if (acceptLanguage === undefined || acceptLanguage.length > 256) return fallback;
-  let best: { readonly locale: Locale; readonly quality: number } | undefined;
-  for (const part of acceptLanguage.split(',')) {
-    const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
-    const quality = Number(/^\s*q=([01](?:\.\d{0,3})?)\s*$/.exec(parameters[0] ?? '')?.[1] ?? '1');
-    const locale = /^zh(-|$)/.test(tag) ? 'zh-CN' : /^en(-|$)/.test(tag) ? 'en' : undefined;
-    if (locale !== undefined && quality > 0 && quality > (best?.quality ?? 0)) best = { locale, quality };
-  }
-  return best?.locale ?? fallback;
 }

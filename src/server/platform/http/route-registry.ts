@@ -105,6 +105,22 @@ export class RequestContext {
 /** The clients that Stainless generates for OpenAI send their language in a header. */
 export const isOpenAiSdk = (headers: FastifyRequest['headers']): boolean => headers['x-stainless-lang'] !== undefined;
 
+/**
+ * The language of the response, by Accept-Language (RFC 9110 section 12.5.4) including quality values; other languages
+ * fall back.
+ */
+export function negotiateLocale(acceptLanguage: string | undefined, fallback: Locale): Locale {
+  if (acceptLanguage === undefined || acceptLanguage.length > 256) return fallback;
+  let best: { readonly locale: Locale; readonly quality: number } | undefined;
+  for (const part of acceptLanguage.split(',')) {
+    const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
+    const quality = Number(/^\s*q=([01](?:\.\d{0,3})?)\s*$/.exec(parameters[0] ?? '')?.[1] ?? '1');
+    const locale = /^zh(-|$)/.test(tag) ? 'zh-CN' : /^en(-|$)/.test(tag) ? 'en' : undefined;
+    if (locale !== undefined && quality > 0 && quality > (best?.quality ?? 0)) best = { locale, quality };
+  }
+  return best?.locale ?? fallback;
+}
+
 /** One signal per connection, because listeners per request would accumulate on kept-alive connections. */
 const gone = new WeakMap<Socket, AbortSignal>();
 

@@ -19,7 +19,7 @@ import {
   registerMultipart,
   type UploadedFile,
 } from './body.ts';
-import { type ErrorResponse, ErrorSender, negotiateLocale, toErrorResponse } from './error-responses.ts';
+import { type ErrorResponse, ErrorSender, toErrorResponse } from './error-responses.ts';
 import {
   BODY_GRACE_MS,
   ConnectionLimits,
@@ -31,7 +31,14 @@ import {
   parseRequestTarget,
 } from './guards.ts';
 import { PortLifecycle, type RequestHandler } from './lifecycle.ts';
-import { type Authenticator, bodyLimitOf, type Caller, RequestContext, RouteRegistry } from './route-registry.ts';
+import {
+  type Authenticator,
+  bodyLimitOf,
+  type Caller,
+  negotiateLocale,
+  RequestContext,
+  RouteRegistry,
+} from './route-registry.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
