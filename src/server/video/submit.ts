@@ -1,16 +1,9 @@
 import type { Static } from 'typebox';
 import { leftOf } from '../../contract/amounts.ts';
 import { waysOf } from '../../contract/generation-ways.ts';
-import { asObject, defined, isObject } from '../../contract/objects.ts';
+import { defined } from '../../contract/objects.ts';
 import type { Quote } from '../../contract/own-videos.ts';
-import {
-  type CallFacts,
-  isChatPrice,
-  type Price,
-  priceCall,
-  UnpricedError,
-  type VideoPrice,
-} from '../../contract/pricing.ts';
+import { priceCall, UnpricedError } from '../../contract/pricing.ts';
 import { toReceiptLines } from '../../contract/request-log.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { IMAGE_FIELDS } from '../../contract/video.ts';
@@ -56,6 +49,7 @@ import {
   toIdempotencyClaim,
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
+import { toPriceFacts } from './price-facts.ts';
 import { type Lane, toHeldRequest } from './queue-store.ts';
 import type { MediaUse } from './request-media.ts';
 import { NO_TOKEN } from './tables.ts';
@@ -587,61 +581,6 @@ export function submitForAccount(
     client,
     addHeaders: (headers) => request.setResponseHeaders(headers),
   });
-}
-
-/** Vendors' names for a video among the inputs. */
-const VIDEO_INPUT = /(^|_)videos?(_|$)/;
-
-const isGiven = (value: unknown): boolean =>
-  typeof value === 'string' ? value !== '' : Array.isArray(value) ? value.length > 0 : isObject(value);
-
-function isVideoItem(item: unknown): boolean {
-  const type = asObject(item)?.type;
-  return typeof type === 'string' && VIDEO_INPUT.test(type);
-}
-
-/** Whether a field is named after a video input, or a list element's `type` says so. */
-const hasVideoInput = (fields: Readonly<Record<string, unknown>>): boolean =>
-  Object.entries(fields).some(
-    ([name, value]) => (VIDEO_INPUT.test(name) && isGiven(value)) || (Array.isArray(value) && value.some(isVideoItem)),
-  );
-
-const isFact = (value: unknown): value is string | number | boolean =>
-  (typeof value === 'string' && value !== '' && value.length <= 64) ||
-  typeof value === 'boolean' ||
-  (typeof value === 'number' && Number.isSafeInteger(value));
-
-/**
- * The facts a request's price is applied to. A price of the old form only sees the adapter's factors, as it always has,
- * so that a multiplier that never applied does not start to; a price with lines sees every fact of the request.
- *
- * @throws UnsupportedRequestError as the adapter does
- */
-export function toPriceFacts(price: Price, adapter: VendorAdapter, request: VideoRequest): CallFacts {
-  const { seconds, factors, inputSeconds = request.inputSeconds ?? 0 } = adapter.billingFactors(request);
-  if (isChatPrice(price) || (price as VideoPrice).lines === undefined) return { seconds, ...factors };
-  const { metadata, size, mode, images } = request;
-  const asked = {
-    size,
-    mode,
-    resolution: metadata.resolution,
-    ratio: metadata.ratio ?? metadata.aspect_ratio,
-    frames: metadata.frames,
-    audio: metadata.audio ?? metadata.generate_audio,
-  };
-  const known = Object.entries(asked).flatMap(([name, value]) => (isFact(value) ? [[name, String(value)]] : []));
-  return {
-    ...Object.fromEntries(known),
-    ...factors,
-    input_video: String(
-      request.draft?.hasVideo === true ||
-        (request.videos ?? []).length > 0 ||
-        hasVideoInput({ ...metadata, ...request.officialBody }),
-    ),
-    ...defined({ input_seconds: inputSeconds > 0 ? inputSeconds : undefined }),
-    input_images: images.length,
-    seconds,
-  };
 }
 
 /** Quotes the price of a video without submitting it. */
