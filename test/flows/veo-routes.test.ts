@@ -27,16 +27,8 @@ describe('Veo by both routes', () => {
       for (const [name, model] of [
         ['veo', NATIVE],
         ['veo-vertex', CLOUD],
-      ] as const) {
-        await service.root.ok('POST', '/api/admin/channels', {
-          name,
-          vendor: 'veo',
-          base_url: sandbox.url(name),
-          credentials: sandbox.credentials(name),
-          models: [model],
-          options: { private: true },
-        });
-      }
+      ] as const)
+        await addChannel(name, model);
       viewer = await service.signUp('viewer');
       key = (await viewer.ok<{ key: string }>('POST', '/api/tokens', { name: 'flow' })).key;
     });
@@ -45,15 +37,27 @@ describe('Veo by both routes', () => {
       await sandbox.stop();
     });
 
+    const addChannel = (name: string, model: string, more: Fields = {}) =>
+      service.root.ok('POST', '/api/admin/channels', {
+        name: `${name} ${model}`,
+        vendor: 'veo',
+        base_url: sandbox.url(name),
+        credentials: sandbox.credentials(name),
+        models: [model],
+        options: { private: true },
+        ...more,
+      });
     const ask = (path: string, headers: Record<string, string> = {}) =>
       fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${key}`, ...headers } });
     const read = async (path: string) => (await (await ask(path)).json()) as Fields;
-    async function submit(model: string, prompt: string): Promise<Fields> {
-      const answer = await fetch(`${service.url}/v1/videos`, {
+    const post = (path: string, body: Fields) =>
+      fetch(`${service.url}${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model, prompt }),
+        body: JSON.stringify({ prompt: 'A kite', ...body }),
       });
+    async function submit(model: string, prompt: string): Promise<Fields> {
+      const answer = await post('/v1/videos', { model, prompt });
       assert.equal(answer.status, 200);
       return (await answer.json()) as Fields;
     }
@@ -121,6 +125,51 @@ describe('Veo by both routes', () => {
       const bytes = Buffer.from(await whole.arrayBuffer());
       assert.ok(bytes.subarray(0, 400).equals(Buffer.concat(parts)));
       assert.equal(polls(), before, 'what came inside an answer is fetched once for all its parts');
+    });
+
+    it('metadata that only one route has is named as dropped over the other, or refused where it changes the price', async () => {
+      const droppedOf = async (model: string, metadata: Fields, path = '/v1/videos') => {
+        const answer = await post(path, { model, metadata });
+        assert.equal(answer.status, 200, await answer.text());
+        return answer.headers.get('x-reelgate-dropped');
+      };
+      const metadata = { seed: 7, enhancePrompt: true, task: 'extend' };
+      for (const path of ['/v1/videos', '/v1/videos/quote']) {
+        const names = 'metadata.task, metadata.seed, metadata.enhancePrompt';
+        assert.equal(await droppedOf(NATIVE, metadata, path), names);
+        assert.equal(await droppedOf(CLOUD, metadata, path), 'metadata.task');
+      }
+      for (const path of ['/v1/videos', '/v1/videos/quote']) {
+        const answer = await post(path, { model: NATIVE, metadata: { generateAudio: false } });
+        const { error } = (await answer.json()) as { readonly error: Fields };
+        assert.deepEqual([answer.status, error.param], [400, 'metadata.generateAudio']);
+      }
+      const before = await balance();
+      assert.equal(await droppedOf(CLOUD, { generateAudio: false }), null);
+      assert.equal(before - (await balance()), PRICE / 2);
+    });
+
+    it('of two channels the one that is sent the request decides what is dropped; a quote names what either drops', async () => {
+      const model = 'veo-anywhere';
+      const price = { per_call: 1, per_second: 0 };
+      await service.root.ok('POST', '/api/admin/models', { id: model, vendor: 'veo', kind: 'video', price });
+      for (const [name, target, priority] of [
+        ['veo', NATIVE, 1],
+        ['veo-vertex', CLOUD, 0],
+      ] as const)
+        await addChannel(name, model, { priority, model_mapping: { [model]: target } });
+      const send = async (metadata: Fields, path = '/v1/videos') => {
+        sandbox.control.clearRequests();
+        const answer = await post(path, { model, metadata });
+        assert.equal(answer.status, 200, await answer.text());
+        const sent = sandbox.control.requests({ operation: 'submit' }).map(({ vendor }) => vendor);
+        return [sent.at(-1), answer.headers.get('x-reelgate-dropped')];
+      };
+      assert.deepEqual(await send({ seed: 7 }), ['veo', 'metadata.seed']);
+      assert.deepEqual(await send({ seed: 7 }, '/v1/videos/quote'), [undefined, 'metadata.seed']);
+      assert.deepEqual(await send({ seed: 7, generateAudio: false }), ['veo-vertex', null]);
+      sandbox.control.fault({ vendor: 'veo', operation: 'submit', kind: '503' });
+      assert.deepEqual(await send({ seed: 7 }), ['veo-vertex', null]);
     });
 
     for (const model of [NATIVE, CLOUD]) {

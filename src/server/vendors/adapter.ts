@@ -375,8 +375,12 @@ export interface VendorAdapter extends VendorProfile {
   readonly metadata: TSchema;
   /** Addresses of the videos and audio files in a caller's `metadata`, by their paths. */
   clipsIn?(metadata: VideoRequest['metadata']): Readonly<Record<string, unknown>>;
-  /** Keys of `metadata` that the model does not have, where models differ; they are dropped. */
-  droppedMetadata?(model: string): readonly string[];
+  /**
+   * Dotted paths of keys of `metadata` for which this request has no place, over any channel or, with one, over this
+   * channel. They are named to the caller as dropped, and neither sent nor priced. What would change the price or the
+   * meaning of the video is refused instead, by `billingFactors` or `assertSendable`. Called with unchecked metadata.
+   */
+  droppedMetadata?(request: VideoRequest, channel?: Pick<AdapterContext, 'credentials' | 'options'>): readonly string[];
   /** Dotted path of each form field in a request to this service; fields the vendor does not support are missing. */
   readonly formFields: Readonly<Partial<Record<FormField, string>>>;
   /** The host of a channel's calls, where that is not its base URL's; model lifecycles depend on the host. */
@@ -567,7 +571,7 @@ export function assertMaxSize(media: MediaInput, maxBytes: number, param: string
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
 /** Copies the keys the schema names, at every depth; null counts as absent. Values are validated elsewhere. */
-function pickNamedKeys(schema: TSchema, value: unknown): unknown {
+export function pickNamedKeys(schema: TSchema, value: unknown): unknown {
   const shape = schema as SchemaKeywords;
   if (shape.anyOf) {
     const fitting = shape.anyOf.find((option) => (option as SchemaKeywords).type === typeOf(value));

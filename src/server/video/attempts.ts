@@ -129,15 +129,17 @@ export class AttemptRunner {
       const startedAt = performance.now();
       const outcome = await this.#send(job, channel);
       const durationMs = performance.now() - startedAt;
-      if (outcome.kind === 'accepted') return this.#accept(job, { number, channel, sentAt, durationMs }, outcome);
+      const channelId = channel.id;
+      if (outcome.kind === 'accepted')
+        return { ...(await this.#accept(job, { number, channel, sentAt, durationMs }, outcome)), channelId };
       await failedAttemptRecorder.record({
         taskId: task.id,
         attempt: number,
-        channelId: channel.id,
+        channelId,
         credentialId: channel.credentialId,
         ...describeOutcome(outcome),
       });
-      if (outcome.kind === 'unknown') return toSubmitResult(task, null);
+      if (outcome.kind === 'unknown') return { ...toSubmitResult(task, null), channelId };
       faultPoint('after-answer');
       if (outcome.kind === 'unfit') {
         const { message } = outcome.error;

@@ -10,6 +10,7 @@ import {
 import type { VendorId } from '../../contract/model-kinds.ts';
 import { defined, isObject } from '../../contract/objects.ts';
 import { type GenerationBody, STANDARD_FIELDS, VideoBody } from '../../contract/video.ts';
+import type { Channel } from '../channels/directory.ts';
 import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { memoizeByObject } from '../platform/cache.ts';
 import { runWithinTime } from '../platform/concurrency.ts';
@@ -20,14 +21,15 @@ import { type BodyImages, JsonRejectedError, NO_IMAGES, parseRequestJson } from 
 import { sniffMedia } from '../platform/media-length.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { UnsupportedRequestError } from '../upstreams/upstream.ts';
-import type {
-  Json,
-  ModelCapability,
-  RequestInput,
-  RequestJson,
-  SchemaKeywords,
-  VendorAdapter,
-  VideoRequest,
+import {
+  type Json,
+  type ModelCapability,
+  pickNamedKeys,
+  type RequestInput,
+  type RequestJson,
+  type SchemaKeywords,
+  type VendorAdapter,
+  type VideoRequest,
 } from '../vendors/adapter.ts';
 import {
   assertInputsFit,
@@ -596,15 +598,11 @@ function droppedKeys(schema: TSchema, value: unknown, path: string): readonly st
   });
 }
 
-/**
- * Paths of a body in our own formats that are not sent to its vendor: `metadata` the model does not know, and unknown
- * members.
- */
-export function droppedPaths(
+/** Paths of a body in our own formats that its vendor does not know: members, and keys of `metadata`. */
+export function unknownPaths(
   { body, metadata, media, officialBody }: GenerationRequest,
   inputSchema: TSchema | undefined,
-  adapter: Pick<VendorAdapter, 'metadata' | 'passthrough' | 'droppedMetadata'>,
-  target: string,
+  adapter: Pick<VendorAdapter, 'metadata' | 'passthrough'>,
 ): readonly string[] {
   const { metadata: schema, passthrough } = adapter;
   if (officialBody !== undefined || media === undefined) return [];
@@ -612,8 +610,38 @@ export function droppedPaths(
   const unknown = Object.entries(body).flatMap(([field, value]) =>
     read.has(field) || value === null || passthrough || declaresArgument(inputSchema, field) ? [] : [field],
   );
-  const unused = (adapter.droppedMetadata?.(target) ?? []).filter((key) => metadata[key] != null);
-  return [...unknown, ...droppedKeys(schema, metadata, 'metadata'), ...unused.map((key) => `metadata.${key}`)];
+  return [...unknown, ...droppedKeys(schema, metadata, 'metadata')];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const memberAt = (value: unknown, [key, ...rest]: readonly string[]): unknown =>
+  key === undefined ? value : isObject(value) ? memberAt((value as Fields)[key], rest) : undefined;
+
+function withoutMember(value: Fields, [key = '', ...rest]: readonly string[]): Fields {
+  const { [key]: inner, ...others } = value;
+  return rest.length === 0 ? others : { ...others, [key]: withoutMember(inner as Fields, rest) };
+}
+
+/** Dotted paths of the metadata for which the vendor has no place in this request: over any channel, or over one. */
+export const unusedPaths = (
+  request: VideoRequest,
+  adapter: Pick<VendorAdapter, 'droppedMetadata'>,
+  channel?: Pick<Channel, 'credentials' | 'options'>,
+): readonly string[] =>
+  (adapter.droppedMetadata?.(request, channel) ?? [])
+    .filter((path) => memberAt(request.metadata, path.split('.')) != null)
+    .map((path) => `metadata.${path}`);
+
+/** The request without metadata that reaches no vendor, so that nothing else of it is priced either. */
+export function withUsedMetadata(
+  request: VideoRequest,
+  adapter: Pick<VendorAdapter, 'metadata' | 'droppedMetadata'>,
+): VideoRequest {
+  const known = pickNamedKeys(adapter.metadata, request.metadata) as Fields;
+  const unused = unusedPaths({ ...request, metadata: known }, adapter);
+  const metadata = unused.reduce((rest, path) => withoutMember(rest, path.split('.').slice(1)), known);
+  return { ...request, metadata };
 }
 
 const MAX_DROPPED_LENGTH = 2_000;

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Type } from 'typebox';
+import { videoRequest } from '../../../test/vendors/adapter-context.ts';
 import { NO_IMAGES } from '../platform/json.ts';
-import { droppedPaths, parseGenerationRequest, toDroppedHeader } from './generation-request.ts';
+import {
+  parseGenerationRequest,
+  toDroppedHeader,
+  unknownPaths,
+  unusedPaths,
+  withUsedMetadata,
+} from './generation-request.ts';
 import { submitForAccount } from './submit.ts';
 
 const metadata = Type.Object({
@@ -11,11 +18,10 @@ const metadata = Type.Object({
   masks: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Object({ mask: Type.String() }))])),
 });
 const droppedOf = (body: object, passthrough = false): readonly string[] =>
-  droppedPaths(
+  unknownPaths(
     parseGenerationRequest({ model: 'm', prompt: 'a', ...body }, { files: [], bodyImages: NO_IMAGES }, undefined),
     Type.Object({ declared: Type.Optional(Type.Number()) }),
     { metadata, passthrough },
-    'm',
   );
 
 it('lists every member that reaches no vendor, at every depth', () => {
@@ -32,6 +38,16 @@ it('lists every member that reaches no vendor, at every depth', () => {
     ...['base_url', 'camera.host', 'camera.config.key', 'masks.0.key'].map((path) => `metadata.${path}`),
   ]);
   assert.deepEqual(droppedOf({ fps: 24, metadata: { seed: 7, masks: 'm' } }, true), []);
+});
+
+it('removes metadata that has no place in a request, at every depth, before anything is priced', () => {
+  const camera = { type: 'simple', config: { pan: 1 } };
+  const request = videoRequest({ model: 'm', metadata: { seed: 7, camera, masks: null, base_url: 'x' } });
+  const adapter = { metadata, droppedMetadata: () => ['camera.type', 'camera.angle.x', 'masks', 'seed.of'] };
+  assert.deepEqual(unusedPaths(request, adapter), ['metadata.camera.type']);
+  assert.deepEqual(withUsedMetadata(request, adapter).metadata, { seed: 7, camera: { config: { pan: 1 } } });
+  assert.deepEqual(request.metadata.camera, camera);
+  assert.deepEqual(unusedPaths(request, { droppedMetadata: (_, channel) => (channel ? ['seed'] : []) }), []);
 });
 
 it('encodes any member name a caller can choose in the header', () => {

@@ -35,12 +35,14 @@ import {
   assertFiles,
   assertOffered,
   declaresArgument,
-  droppedPaths,
   type GenerationRequest,
   pickRequestArguments,
   toCallerError,
   toDroppedHeader,
   toVideoRequest,
+  unknownPaths,
+  unusedPaths,
+  withUsedMetadata,
 } from './generation-request.ts';
 import {
   type ClaimKeyInTransaction,
@@ -136,7 +138,7 @@ interface PreparedSubmit {
   readonly price: number;
   /** The terms behind the price. */
   readonly terms: TaskTerms;
-  /** Paths of the body that reach no vendor. */
+  /** Paths of the body that reach no vendor, whatever the channel. */
   readonly dropped: readonly string[];
   readonly plan: PlanTerms | undefined;
   /** The video that is edited or extended, where it was made here; the draft of a final video. */
@@ -178,10 +180,10 @@ export class SubmitService {
     const permitted = await this.#dependencies.allowances.permittedModels(caller.userId);
     if (permitted?.has(id) === false) throw modelNotAllowedError(id);
     const prepared = await this.#prepare(caller, request, 'quote');
-    const { price, terms, dropped } = prepared;
+    const { price, terms } = prepared;
     const channels = await this.#prospects(prepared);
-    if (channels.length > 0) assertSendable(prepared, channels);
-    addHeaders?.(toDroppedHeader(dropped));
+    const sendable = channels.length > 0 ? assertSendable(prepared, channels) : [];
+    addHeaders?.(toDroppedHeader(droppedOver(sendable, prepared)));
     return { price, terms, model: id };
   }
 
@@ -213,6 +215,7 @@ export class SubmitService {
       const begun = waiting === undefined ? await this.#begin(reservation, all) : { lane: waiting };
       if ('lane' in begun) {
         if (generation.queue === false) throw refusalOf(begun.lane, bounds);
+        addHeaders?.(toDroppedHeader(droppedOver(all, prepared)));
         return await this.#wait(
           reservation,
           { prepared: { ...prepared, request }, candidates: all, remixOf },
@@ -221,7 +224,11 @@ export class SubmitService {
       }
       faultPoint('after-reserve');
       isTried = begun.candidates[0] === serving[0];
-      return await attempts.run({ task: begun.task, request, adapter, model, candidates: begun.candidates, remixOf });
+      const { candidates } = begun;
+      const result = await attempts.run({ task: begun.task, request, adapter, model, candidates, remixOf });
+      const used = candidates.filter(({ id }) => id === result.channelId);
+      addHeaders?.(toDroppedHeader(droppedOver(used, prepared)));
+      return result;
     } finally {
       if (!isTried) channels.abandonTrial(serving);
     }
@@ -353,8 +360,10 @@ export class SubmitService {
     const extraFields = pickRequestArguments(model.inputSchema, { ...generation, isPromptOptional });
     const use = toMediaUse(model, adapter);
     if (operation !== 'generate') await this.#dependencies.modelChoice.assertOffers(operation, use);
+    // Files that the model has no place for are not measured.
+    const named = { taskId, model: model.target, prompt: '', images: [], metadata, extraFields, operation };
     const inputs = await this.#dependencies.inputs.resolve(
-      generation,
+      { ...generation, metadata: withUsedMetadata(named, adapter).metadata },
       caller,
       { model: model.id, operation, capability: use.capability },
       { adapter, price: model.price },
@@ -367,10 +376,10 @@ export class SubmitService {
       adapter.promptName,
     );
     const held = draft === undefined ? withSourceHandle(typed, inputs.source, adapter) : { ...typed, ...draft.request };
-    const request = withUploads(held, adapter);
+    const request = withUsedMetadata(withUploads(held, adapter), adapter);
     translate(request, () => assertOffered(request, adapter, use.listed));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
-    const dropped = droppedPaths(generation, model.inputSchema, adapter, model.target);
+    const dropped = [...unknownPaths(generation, model.inputSchema, adapter), ...unusedPaths(held, adapter)];
     const priced = priceOf(model, adapter, request, plan?.factor);
     const source = draft?.task ?? inputs.source;
     return { model, adapter, capability: use.listed, request, dropped, plan, source, ...priced };
@@ -507,6 +516,17 @@ function assertSendable(
   if (sendable.length === 0 && refusal !== undefined) throw toRefusal(refusal, request);
   return sendable;
 }
+
+/** Paths of the body that reach no vendor over at least one of the channels. */
+const droppedOver = (
+  channels: readonly Channel[],
+  { adapter, model, request, dropped }: PreparedSubmit,
+): readonly string[] => {
+  const unused = channels.flatMap((channel) =>
+    unusedPaths({ ...request, model: toUpstreamModelName(channel, model) }, adapter, channel),
+  );
+  return [...new Set([...dropped, ...unused])];
+};
 
 function priceOf(
   { price }: ResolvedModel,

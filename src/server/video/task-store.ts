@@ -656,6 +656,8 @@ export interface SubmitResult {
   readonly raw: Json;
   /** The position of a video that waits. */
   readonly queue?: QueuePosition;
+  /** The channel that was sent the request; undefined for a video that waits or that an earlier request started. */
+  readonly channelId?: number;
 }
 
 /** The position of a waiting video in its queue; `queue` of the video object. */

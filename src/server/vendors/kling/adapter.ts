@@ -363,7 +363,7 @@ export const kling: VendorAdapter = {
   models: KLING_MODELS,
   unlistedWays: () => TEXT_OR_FRAMES.ways,
   metadata: parseMetadata.schema,
-  droppedMetadata: (model) =>
+  droppedMetadata: ({ model }) =>
     isTurbo(model) ? Object.keys(parseMetadata.schema.properties).filter((key) => !TURBO_KEYS.includes(key)) : [],
   clipsIn: ({ video_list: list }) =>
     Object.fromEntries(

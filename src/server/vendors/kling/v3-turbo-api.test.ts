@@ -121,7 +121,7 @@ test('the price depends on the resolution and includes audio', () => {
 });
 
 test('metadata that the newer API does not have is named to the caller', () => {
-  assert.deepEqual(kling.droppedMetadata?.('kling-v3-turbo'), [
+  assert.deepEqual(kling.droppedMetadata?.(videoRequest({ model: 'kling-v3-turbo' })), [
     'cfg_scale',
     'camera_control',
     'static_mask',
@@ -129,5 +129,5 @@ test('metadata that the newer API does not have is named to the caller', () => {
     'video_list',
     'element_list',
   ]);
-  assert.deepEqual(kling.droppedMetadata?.('kling-v1-6'), []);
+  assert.deepEqual(kling.droppedMetadata?.(videoRequest({ model: 'kling-v1-6' })), []);
 });

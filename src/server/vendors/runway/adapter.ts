@@ -269,7 +269,7 @@ export const runway: VendorAdapter = {
   models: RUNWAY_MODELS,
   unlistedWays: () => UNLISTED_WAYS,
   metadata: parseMetadata.schema,
-  droppedMetadata(model) {
+  droppedMetadata({ model }) {
     const known = modelOf(model);
     const all = Object.keys(parseMetadata.schema.properties);
     return known === undefined ? [] : all.filter((name) => !known.options.some((option) => option === name));

@@ -231,7 +231,7 @@ for (const route of ['gemini', 'vertex'] as const) {
 }
 
 test('metadata that only the other family of models has is named to the caller', () => {
-  assert.deepEqual(veo.droppedMetadata?.('gemini-omni-1.2-flash'), [
+  assert.deepEqual(veo.droppedMetadata?.(videoRequest({ model: 'gemini-omni-1.2-flash' })), [
     'negativePrompt',
     'personGeneration',
     'sampleCount',
@@ -241,5 +241,7 @@ test('metadata that only the other family of models has is named to the caller',
     'compressionQuality',
     'resizeMode',
   ]);
-  assert.deepEqual(veo.droppedMetadata?.('veo-3.1-generate-preview'), ['task']);
+  const frame = { bytes: Buffer.alloc(0), mediaType: 'image/png' };
+  const request = videoRequest({ model: 'veo-3.1-generate-preview', images: [frame] });
+  assert.deepEqual(veo.droppedMetadata?.(request), ['task']);
 });

@@ -1,7 +1,14 @@
 import { Type } from 'typebox';
 import { defined } from '../../../contract/objects.ts';
 import { type AdapterContext, PollFailed } from '../../upstreams/upstream.ts';
-import { API_KEY_CREDENTIALS, type Json, type RequestInput, SecretText, type VendorAdapter } from '../adapter.ts';
+import {
+  API_KEY_CREDENTIALS,
+  type Json,
+  type RequestInput,
+  SecretText,
+  type VendorAdapter,
+  type VideoRequest,
+} from '../adapter.ts';
 import { GEMINI_BASE_URL, gemini, isGeminiUrl } from './gemini.ts';
 import {
   billedVideoTokens,
@@ -11,8 +18,8 @@ import {
   parseInteractionHandle,
   toInteractionBody,
 } from './interactions.ts';
-import { isOmni, MAX_VIDEO_BYTES, VEO_MODELS, waysOfName } from './models.ts';
-import { parseHandle, toVeoBody, VEO_METADATA, type VeoRoute, veoBillingFactors } from './request.ts';
+import { familyOf, isOmni, MAX_VIDEO_BYTES, VEO_MODELS, waysOfName } from './models.ts';
+import { parseHandle, toVeoBody, VEO_METADATA, VERTEX_ONLY_KEYS, type VeoRoute, veoBillingFactors } from './request.ts';
 import { VERTEX_HOST, vertex } from './vertex.ts';
 
 /** A location or a project's id as used in URLs; the location is part of a host name. */
@@ -37,14 +44,29 @@ const Credentials = Type.Union([
   ),
 ]);
 
+type ChannelCredentials = AdapterContext['credentials'];
+
 /** The API of a channel, determined by its credentials: a key, or a service account. Handles store it as `route`. */
-export const routeOf = (credentials: { readonly [key: string]: unknown }): VeoRoute =>
+export const routeOf = (credentials: ChannelCredentials): VeoRoute =>
   credentials.service_account === undefined ? 'gemini' : 'vertex';
 
 const ROUTES = { gemini, vertex };
 
 /** Keys of the metadata that have a place in a request to Interactions. */
 const OMNI_USED_KEYS: readonly string[] = ['aspectRatio', 'durationSeconds', 'resolution', 'task', 'storageUri'];
+
+function droppedMetadata({ model, images }: VideoRequest, channel?: { readonly credentials: ChannelCredentials }) {
+  const isNative = channel !== undefined && routeOf(channel.credentials) === 'gemini';
+  const ofRoute = isNative ? VERTEX_ONLY_KEYS : [];
+  if (isOmni(model))
+    return [...ofRoute, ...Object.keys(VEO_METADATA.properties).filter((key) => !OMNI_USED_KEYS.includes(key))];
+  return [
+    ...ofRoute,
+    'task',
+    ...(familyOf(model).audio ? [] : ['generateAudio']),
+    ...(images.length === 1 ? [] : ['resizeMode']),
+  ];
+}
 
 /** Omni models are only served by Interactions and all others by operations, so the model decides. */
 const submitApi = (model: string, route: VeoRoute): Pick<VendorAdapter, 'submit'> =>
@@ -76,8 +98,7 @@ export const veo: VendorAdapter = {
   models: VEO_MODELS,
   unlistedWays: waysOfName,
   metadata: VEO_METADATA,
-  droppedMetadata: (model) =>
-    isOmni(model) ? Object.keys(VEO_METADATA.properties).filter((key) => !OMNI_USED_KEYS.includes(key)) : ['task'],
+  droppedMetadata,
   formFields: {
     seconds: 'duration',
     ratio: 'metadata.aspectRatio',

@@ -67,7 +67,9 @@ const OMNI_KEYS = {
 export const parseOmniMetadata = createMetadataParser(
   Type.Object({ ...COMMON_KEYS, ...OMNI_KEYS, storageUri: VERTEX_KEYS.storageUri }),
 );
-/** Metadata of all routes. The native route accepts only the keys it shares with Vertex AI. */
+/** Keys that only Vertex AI has; the native route drops them. */
+export const VERTEX_ONLY_KEYS = Object.keys(VERTEX_KEYS);
+/** Metadata of all routes. */
 export const VEO_METADATA = Type.Object({ ...COMMON_KEYS, ...VERTEX_KEYS, ...OMNI_KEYS });
 
 /** Maps a frame's longer side to the vendor's resolution: the same or the next smaller one. */
@@ -193,7 +195,12 @@ export function toVeoBody(
   const [source] = videos;
   if (route === 'gemini' && source !== undefined)
     rejectField('inputs', 'cannot be used: the Gemini API extends no uploaded videos');
-  const { negativePrompt, personGeneration } = parseGeminiMetadata(request.metadata);
+  const { negativePrompt, personGeneration, aspectRatio: ratio } = parseGeminiMetadata(request.metadata);
+  if (source !== undefined && ratio !== undefined)
+    rejectField('metadata.aspectRatio', `cannot be given: ${request.model} keeps the frame of the video`);
+  // Silent videos cost less.
+  if (route === 'gemini' && family.audio && request.metadata.generateAudio === false)
+    rejectField('metadata.generateAudio', `is always on for ${request.model}`);
   const parameters = omitUndefined({
     sampleCount: 1,
     durationSeconds: seconds,
