@@ -5,7 +5,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
-import { type AdapterContext, PollFailed } from '../../upstreams/upstream.ts';
+import { type AdapterContext, PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json } from '../adapter.ts';
 import { veo } from './adapter.ts';
 
@@ -168,6 +168,21 @@ test('errors are read in Google’s form and in that of Interactions', async () 
     'auth',
     'PERMISSION_DENIED',
   ]);
+});
+
+test('an edited video is as long as its source and costs as much, whatever length or ratio is asked for', () => {
+  const edit = videoRequest({ model: OMNI, operation: 'edit', inputSeconds: 4 });
+  assert.equal(veo.billingFactors(edit).seconds, 4);
+  assert.equal(veo.billingFactors(videoRequest({ model: OMNI, operation: 'edit' })).seconds, 10);
+  for (const [param, more] of [
+    ['metadata.durationSeconds', { metadata: { durationSeconds: 3 } }],
+    ['duration', { seconds: 3 }],
+    ['metadata.aspectRatio', { metadata: { aspectRatio: '9:16' } }],
+  ] as const)
+    assert.throws(
+      () => veo.billingFactors({ ...edit, ...more }),
+      (error) => error instanceof UnsupportedRequestError && error.param === param,
+    );
 });
 
 test('404s fail the task after three polls over a minute', async () => {

@@ -51,7 +51,7 @@ import {
   toCode,
   toFailedOperation,
 } from './google.ts';
-import { familyOf } from './models.ts';
+import { familyOf, OMNI_INPUT_SECONDS } from './models.ts';
 import {
   countNotFound,
   type EncodedImage,
@@ -192,6 +192,23 @@ function deliveryOf(request: VideoRequest, route: VeoRoute, options: AdapterCont
 const toParts = (type: 'image' | 'video', media: readonly EncodedImage[]) =>
   media.map(({ data, mimeType }) => ({ type, data, mime_type: mimeType }));
 
+/** Length and frame of the result: an edited video keeps those of its source, an extended one its frame. */
+function resolveResult(request: VideoRequest) {
+  const { model, operation, inputSeconds = OMNI_INPUT_SECONDS } = request;
+  const frame = resolveFrame(request, familyOf(model));
+  const { task = operation, aspectRatio, durationSeconds = request.seconds } = parseOmniMetadata(request.metadata);
+  const keepsFrame = task === 'edit' || task === 'extend';
+  if (keepsFrame && aspectRatio !== undefined)
+    rejectField('metadata.aspectRatio', `cannot be given: ${model} keeps the frame of the video`);
+  if (operation === 'edit' && durationSeconds !== undefined)
+    rejectField(frame.param, `cannot be given: ${model} keeps the length of the video`);
+  return {
+    resolution: frame.resolution,
+    aspectRatio: keepsFrame ? undefined : frame.aspectRatio,
+    seconds: operation === 'edit' ? inputSeconds : frame.seconds,
+  };
+}
+
 /**
  * The body of one submit (`CreateModelInteraction` of github.com/googleapis/js-genai); lengths are texts such as `8s`.
  */
@@ -204,12 +221,10 @@ export function toInteractionBody(
   if (request.mode !== undefined) rejectField('mode', 'is not known to Gemini Omni');
   const family = familyOf(request.model);
   if (media.images.length > family.references) rejectField('images', `are more than ${request.model} takes`);
-  const { seconds, resolution, aspectRatio } = resolveFrame(request, family);
+  const { seconds, resolution, aspectRatio } = resolveResult(request);
   const task = parseOmniMetadata(request.metadata).task ?? taskOf(request, media);
-  // An edited video keeps its length and ratio, an extended one its ratio.
   const duration = request.operation === 'edit' ? undefined : `${seconds}s`;
-  const ratio = task === 'edit' || task === 'extend' ? undefined : aspectRatio;
-  const format = omitUndefined({ type: 'video', aspect_ratio: ratio, resolution, duration });
+  const format = omitUndefined({ type: 'video', aspect_ratio: aspectRatio, resolution, duration });
   const body = omitUndefined({
     model: request.model,
     input: [
@@ -226,7 +241,7 @@ export function toInteractionBody(
 
 /** The billed parameters; audio is always generated. */
 export function interactionBillingFactors(request: VideoRequest) {
-  const { seconds, resolution } = resolveFrame(request, familyOf(request.model));
+  const { seconds, resolution } = resolveResult(request);
   const body = applyExtraFields({ response_format: { duration: `${seconds}s`, resolution } }, request.extraFields);
   const format = body.response_format as { readonly [key: string]: Json };
   const requested = typeof format.duration === 'string' ? format.duration.replace(/s$/, '') : format.duration;

@@ -214,7 +214,7 @@ function veoWays(family: ModelFamily, isPreview: boolean): readonly GenerationWa
 }
 
 /** Longest video that Omni 1.1 and 1.2 edit, longest one between two frames, and longest extension, seconds. */
-const OMNI_INPUT_SECONDS = 10;
+export const OMNI_INPUT_SECONDS = 10;
 /** Reference videos show one thing each. */
 const OMNI_CLIP = { maxBytes: MAX_VIDEO_BYTES, maxSeconds: 3 };
 const MAX_OMNI_CLIPS = 3;
