@@ -305,6 +305,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     '# cannot be used: a last frame needs one image, the first frame, beside it',
     '# 不可用：使用尾帧时须另有且仅有一张首帧图片',
   ],
+  ['# cannot be used: frames and reference images exclude each other', '# 不可用：首尾帧与参考图不能同时使用'],
   ['# cannot be used: # takes no reference images', '# 不可用：# 不支持参考图'],
   ['# cannot be used: # takes # reference images', '# 不可用：# 支持 # 张参考图'],
   ['# cannot be used: # takes # images', '# 不可用：# 支持 # 张图片'],

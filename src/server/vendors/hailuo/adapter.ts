@@ -498,6 +498,9 @@ function toImageContent(request: VideoRequest, metadata: Metadata) {
   }
   if (last !== undefined && given.length > 1)
     rejectField('images', 'and metadata.last_frame_image name too many images');
+  const frame = first === undefined ? 'last_frame_image' : 'first_frame_image';
+  if (sorted.references.length > 0 && metadata[frame] !== undefined)
+    rejectField(`metadata.${frame}`, 'cannot be used: frames and reference images exclude each other');
   const item = (url: MediaText, role: string) => ({ type: 'image_url', image_url: { url }, role });
   if (sorted.references.length > 0) return sorted.references.map((image) => item(toMediaUrl(image), 'reference_image'));
   const [start, end] = [first ?? given[0], last ?? given[1]];

@@ -160,8 +160,9 @@ function toImageList({ images }: VideoRequest, tail: string | undefined): Reques
 }
 
 /** A video to edit is the base of the result, and a reference lends its features. */
-function toVideoList({ videos = [] }: VideoRequest): RequestBody {
+function toVideoList({ videos = [] }: VideoRequest, named: unknown): RequestBody {
   if (videos.length === 0) return {};
+  if (named !== undefined) rejectField('metadata.video_list', 'and inputs both name a video');
   return {
     video_list: videos.map((video) => ({
       video_url: toUrlOrBase64(video),
@@ -193,14 +194,15 @@ function toCommonBody(request: VideoRequest): RequestBody {
   const isEdit = request.operation === 'edit';
   if (isEdit && request.seconds !== undefined)
     rejectField('duration', `cannot be given: ${request.model} keeps the length of the video`);
-  if (isEdit && size !== undefined)
-    rejectField('size', `cannot be given: ${request.model} keeps the frame of the video`);
+  for (const [field, given] of Object.entries({ size, 'metadata.aspect_ratio': ratio }))
+    if (isEdit && given !== undefined)
+      rejectField(field, `cannot be given: ${request.model} keeps the frame of the video`);
   return omitUndefined({
     model_name: request.model,
     prompt: request.prompt,
     ...(OMNI_MODELS.has(request.model) ? toImageList(request, tail) : toFrames(request, tail)),
     ...others,
-    ...toVideoList(request),
+    ...toVideoList(request, others.video_list),
     sound: toSound(request, sound),
     mode,
     duration: isEdit ? undefined : String(seconds),
@@ -645,8 +647,10 @@ export function toTurboBody(request: VideoRequest): RequestBody {
   if (sound === false || sound === 'off') rejectField('metadata.sound', `is always on for ${request.model}`);
   if (negative !== undefined) rejectField('metadata.negative_prompt', `belongs into the prompt of ${request.model}`);
   const [first] = images;
-  if (images.length > 1 || tail !== undefined)
-    rejectField('images', 'may hold one image for this model: the first frame');
+  if (images.length > 1) rejectField('images', 'may hold one image for this model: the first frame');
+  if (tail !== undefined) rejectField('metadata.image_tail', `is not a field of ${request.model}`);
+  if (first && ratio !== undefined)
+    rejectField('metadata.aspect_ratio', `cannot be given for ${request.model} with these inputs`);
   if (first) assertImageSize(first);
   const asked = size === undefined ? undefined : toRatio(size);
   const settings = omitUndefined({

@@ -159,6 +159,12 @@ const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fiel
   },
 };
 
+/** Files named in the metadata that have no place in requests of a kind. */
+const UNUSED_FILES: Readonly<Partial<Record<RequestKind, readonly string[]>>> = {
+  'media-references': ['input.last_frame_url'],
+  'media-edit': ['input.first_frame_url', 'input.last_frame_url', 'input.audio_url'],
+};
+
 /** Checks that the model accepts a video, and that the vendor can fetch its URL. */
 function checkInputVideo({ model, videos = [] }: VideoRequest, kind: RequestKind, { video_url: url }: Input): void {
   const param = 'metadata.input.video_url';
@@ -225,13 +231,13 @@ function toExactSize(size: string, classes: readonly string[]): string {
 }
 
 /** A class of the model, from its name or from the class nearest to an exact size in pixels. */
-function toResolutionClass(size: string, classes: readonly string[]): string {
+function toResolutionClass(size: string, classes: readonly string[], param: string): string {
   const word = withAsterisk(size);
   if (classes.includes(word)) return word;
-  if (!/^\d{2,5}\*\d{2,5}$/.test(word)) return rejectField('size', `must be one of ${classes.join(', ')}`);
+  if (!/^\d{2,5}\*\d{2,5}$/.test(word)) return rejectField(param, `must be one of ${classes.join(', ')}`);
   const pixels = (text: string) => text.split('*').reduce((product, side) => product * Number(side), 1);
   const distance = (name: string) => Math.abs(Math.log(pixels(SIZES[name]?.[0] ?? '1*1') / pixels(word)));
-  return classes.toSorted((a, b) => distance(a) - distance(b))[0] ?? rejectField('size', 'is not known');
+  return classes.toSorted((a, b) => distance(a) - distance(b))[0] ?? rejectField(param, 'is not known');
 }
 
 function toSize(request: VideoRequest, kind: RequestKind, line: ModelLine | undefined, given: Parameters): Fields {
@@ -249,7 +255,8 @@ function toSize(request: VideoRequest, kind: RequestKind, line: ModelLine | unde
   if (isFree && ratio === undefined && size !== undefined && /[x*×]/i.test(size)) {
     rejectField('size', `must be one of ${classes.join(', ')}, or width x height of ${WAN_RATIOS.join(', ')}`);
   }
-  const asked = wanted === undefined ? line?.classes[0] : toResolutionClass(wanted, classes);
+  const param = exact === undefined ? 'size' : 'metadata.parameters.size';
+  const asked = wanted === undefined ? line?.classes[0] : toResolutionClass(wanted, classes, param);
   return { resolution: resolution ?? asked, size: exact, ratio };
 }
 
@@ -461,6 +468,7 @@ export const wan: VendorAdapter = {
   models: WAN_MODELS,
   unlistedWays: waysOfName,
   metadata: METADATA,
+  droppedMetadata: ({ model }) => UNUSED_FILES[requestKindOf(model)] ?? [],
   clipsIn({ input }) {
     const { video_url: video, audio_url: audio } = asObject(input) ?? {};
     return { 'metadata.input.video_url': video, 'metadata.input.audio_url': audio };

@@ -185,10 +185,15 @@ function toChangeBody(request: VideoRequest, endpoint: Endpoint): RequestBody {
   const { model, prompt, seconds, size } = request;
   const [source] = request.videos ?? [];
   if (source === undefined) return rejectField('inputs', `must hold the video to ${request.operation ?? 'edit'}`);
-  if (size !== undefined) rejectField('size', `cannot be given: ${model} keeps the frame of the video`);
+  const { user, resolution, aspect_ratio: ratio } = parseMetadata(request.metadata);
+  for (const [field, given] of Object.entries({
+    size,
+    'metadata.resolution': resolution,
+    'metadata.aspect_ratio': ratio,
+  }))
+    if (given !== undefined) rejectField(field, `cannot be given: ${model} keeps the frame of the video`);
   if (endpoint === 'edits' && seconds !== undefined)
     rejectField('duration', `cannot be given: ${model} keeps the length of the video`);
-  const { user } = parseMetadata(request.metadata);
   return omitUndefined({
     model,
     prompt,
@@ -270,6 +275,7 @@ export const xai: VendorAdapter = {
   models: XAI_MODELS,
   unlistedWays: () => XAI_MODELS[0]?.ways ?? [],
   metadata: parseMetadata.schema,
+  droppedMetadata: (request) => (endpointOf(request) === 'extensions' ? ['user'] : []),
   formFields: {
     seconds: 'duration',
     size: 'size',
