@@ -380,8 +380,8 @@ for (const row of CONTRACT_CASES) {
       sandbox.control.fault({ vendor: name, operation: 'submit', kind: 'drop' });
       await assert.rejects(vendor.submit(request, call()), isLost);
       const hint = vendor.findTaskHint?.(request) ?? null;
-      assert.equal(await vendor.findTask({ taskId: 'task_of_nobody', hint }, call()), undefined);
-      const handle = await vendor.findTask({ taskId: request.taskId, hint }, call());
+      assert.equal(await vendor.findTask({ taskId: 'task_of_nobody', hint, sentAtMs: clock.now() }, call()), undefined);
+      const handle = await vendor.findTask({ taskId: request.taskId, hint, sentAtMs: clock.now() }, call());
       assert.ok(handle !== undefined);
       clock.advance(5_000);
       assert.equal((await poll(handle)).state, 'SUCCESS');

@@ -161,8 +161,16 @@ export const vidu = defineSimulator({
       operation: 'other',
       handle({ query }, context) {
         const size = Math.min(Number(query.get('pager.pagesz') ?? 10), 100);
-        const newest = context.jobs.all().toReversed().slice(0, size);
-        const tasks = newest.map((job) => ({ ...toCreations(job, context), model: job.model, prompt: job.prompt }));
+        const [from = 0, to = Number.POSITIVE_INFINITY] = ['created_at.from', 'created_at.to'].map((name) => {
+          const time = query.get(name);
+          return time === null ? undefined : Date.parse(time);
+        });
+        const first = Number(query.get('pager.page') ?? 0) * size;
+        const newest = context.jobs.all().toReversed();
+        const asked = newest.filter(({ createdAtMs }) => createdAtMs >= from && createdAtMs <= to);
+        const tasks = asked
+          .slice(first, first + size)
+          .map((job) => ({ ...toCreations(job, context), model: job.model, prompt: job.prompt }));
         return jsonResponse(200, { tasks, next_page_token: '' });
       },
     },

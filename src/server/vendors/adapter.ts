@@ -439,11 +439,11 @@ export interface VendorAdapter extends VendorProfile {
   submit(request: VideoRequest, context: AdapterContext): Promise<SubmitOutcome>;
   query(handle: Json, context: AdapterContext): Promise<QueryOutcome>;
   /**
-   * Finds a job by our task id after the response to a submit was lost; undefined while the vendor knows none. Absent
-   * where the vendor cannot search.
+   * Finds a job by our task id after the response to a submit was lost; undefined while the vendor knows none, upon
+   * which the job may be submitted again. Absent where the vendor cannot search.
    */
   findTask?(
-    request: { readonly taskId: string; readonly hint: Json },
+    request: { readonly taskId: string; readonly hint: Json /** Unix milliseconds. */; readonly sentAtMs: number },
     context: AdapterContext,
   ): Promise<Json | undefined>;
   /** `hint` for `findTask`, fixed before sending: data the search needs beyond the task id, such as a path. */

@@ -219,7 +219,8 @@ export class TaskPoller {
     let isUnknownThere = false;
     try {
       const handle = await upstream.call(signal, async (adapter, _, context) => {
-        const found = await adapter.findTask?.({ taskId: task.id, hint }, context);
+        const sentAtMs = task.submit_time || task.created_at;
+        const found = await adapter.findTask?.({ taskId: task.id, hint, sentAtMs }, context);
         isUnknownThere = adapter.findTask !== undefined && found === undefined;
         return found;
       });

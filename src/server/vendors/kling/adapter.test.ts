@@ -187,16 +187,19 @@ test('a job whose response was lost is found by our own id, in its family', asyn
   const request = toRequest({ images: [url('a')] });
   const hint = kling.findTaskHint?.(request) ?? null;
   assert.equal(hint, 'image2video');
-  assert.equal(await kling.findTask?.({ taskId: request.taskId, hint }, call()), undefined);
+  assert.equal(await kling.findTask?.({ taskId: request.taskId, hint, sentAtMs: clock.now() }, call()), undefined);
   sandbox.control.fault({ kind: 'drop', operation: 'submit' });
   await assert.rejects(
     kling.submit(request, call()),
     (error) => error instanceof OutboundError && error.mayHaveArrived,
   );
-  const handle = await kling.findTask?.({ taskId: request.taskId, hint }, call());
+  const handle = await kling.findTask?.({ taskId: request.taskId, hint, sentAtMs: clock.now() }, call());
   assert.equal((await kling.query(handle ?? null, call())).state, 'SUBMITTED');
   sandbox.control.fault({ kind: '503', operation: 'query' });
-  await assert.rejects(async () => kling.findTask?.({ taskId: request.taskId, hint }, call()), PollFailed);
+  await assert.rejects(
+    async () => kling.findTask?.({ taskId: request.taskId, hint, sentAtMs: clock.now() }, call()),
+    PollFailed,
+  );
 });
 
 test('a token serves many calls and is requested again once when the vendor calls it expired', async () => {

@@ -85,8 +85,8 @@ test('a video is generated, found by our id, and billed by units', async () => {
   sandbox.control.fault({ vendor: 'kling', operation: 'submit', kind: 'drop' });
   await assert.rejects(kling.submit(request, call()), OutboundError);
   const hint = kling.findTaskHint?.(request) ?? null;
-  assert.equal(await kling.findTask?.({ taskId: 'task_of_nobody', hint }, call()), undefined);
-  const handle = await kling.findTask?.({ taskId: request.taskId, hint }, call());
+  assert.equal(await kling.findTask?.({ taskId: 'task_of_nobody', hint, sentAtMs: clock.now() }, call()), undefined);
+  const handle = await kling.findTask?.({ taskId: request.taskId, hint, sentAtMs: clock.now() }, call());
   assert.ok(handle !== undefined);
   clock.advance(5_000);
   assert.equal((await kling.query(handle, call())).state, 'SUCCESS');

@@ -5,7 +5,7 @@ import { fixedResponseContext, videoRequest } from '../../../../test/vendors/ada
 import { saysFailure, saysSuccess, tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { sortImages } from '../../../contract/generation-ways.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
-import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
+import { type AdapterContext, PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { Json, MediaInput, VideoRequest } from '../adapter.ts';
 import { parseViduError, pathOf, toViduRequest, VIDU_ERROR_CLASSES, vidu } from './adapter.ts';
 
@@ -152,8 +152,36 @@ test('a response about another task, or about none, is invalid', async () => {
 test('a lost submit is found by its payload, and only by that', async () => {
   const { taskId } = videoRequest({ model: 'viduq2' });
   const call = fixedResponseContext({ json: replies.list });
-  assert.deepEqual(await vidu.findTask?.({ taskId, hint: null }, call), { id: ID });
-  assert.equal(await vidu.findTask?.({ taskId: 'task_other', hint: null }, call), undefined);
+  const at = { hint: null, sentAtMs: 0 };
+  assert.deepEqual(await vidu.findTask?.({ taskId, ...at }, call), { id: ID });
+  assert.equal(await vidu.findTask?.({ taskId: 'task_other', ...at }, call), undefined);
+  for (const json of [undefined, [], { tasks: {} }])
+    await assert.rejects(async () => vidu.findTask?.({ taskId, ...at }, fixedResponseContext({ json })), PollFailed);
+});
+
+test('a lost submit is searched on every page of the minutes around it, and never given up halfway', async () => {
+  const { taskId } = videoRequest({ model: 'viduq2' });
+  const others = Array.from({ length: 100 }, (_, index) => ({ id: String(index + 1), payload: 'task_other' }));
+  const search = async (pages: readonly (readonly object[])[]) => {
+    const asked: URLSearchParams[] = [];
+    const context: AdapterContext = {
+      ...fixedResponseContext({}),
+      async sendJson({ url }) {
+        asked.push(new URL(url).searchParams);
+        return { status: 200, headers: {}, text: '', json: { tasks: pages[asked.length - 1] ?? others } };
+      },
+    };
+    const found = await vidu.findTask?.({ taskId, hint: null, sentAtMs: Date.UTC(2026, 10, 30, 12) }, context);
+    return { found, asked: asked.map((query) => Object.fromEntries(query)) };
+  };
+  const minutes = { 'created_at.from': '2026-11-30T11:55:00.000Z', 'created_at.to': '2026-11-30T12:05:00.000Z' };
+  const query = (page: string) => ({ ...minutes, 'pager.page': page, 'pager.pagesz': '100' });
+  assert.deepEqual(await search([others, [{ id: ID, payload: taskId }]]), {
+    found: { id: ID },
+    asked: [query('0'), query('1')],
+  });
+  assert.deepEqual(await search([others, []]), { found: undefined, asked: [query('0'), query('1')] });
+  await assert.rejects(search([]), PollFailed);
 });
 
 const RETRIED = new Set(['CreditInsufficient', 'ModelUnavailable', 'OperationInProcess', 'Unauthorized', 'Forbidden']);

@@ -19,6 +19,7 @@ import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import {
   type AdapterContext,
   endpointUrl,
+  PollFailed,
   UnsupportedRequestError,
   type VendorError,
 } from '../../upstreams/upstream.ts';
@@ -458,6 +459,28 @@ const isOwnForm = (json: UntrustedObject): boolean => ['state', 'status', 'task_
 const get = async (path: string, context: AdapterContext): Promise<BufferedResponse> =>
   unwrapResponse(await getJson(context, endpointUrl(context, `/ent/v2/${path}`), tokenHeaders(context)), isOwnForm);
 
+/** The vendor's maximum. */
+const TASKS_PER_PAGE = 100;
+const MAX_SEARCHED_PAGES = 20;
+/** Clocks differ, and a request may be delayed on its way. */
+const SEARCHED_MS = 5 * 60_000;
+
+/** One page of the tasks created around a time. @throws PollFailed */
+async function listTasks(aroundMs: number, page: number, context: AdapterContext): Promise<readonly UntrustedObject[]> {
+  const query = new URLSearchParams({
+    'created_at.from': new Date(aroundMs - SEARCHED_MS).toISOString(),
+    'created_at.to': new Date(aroundMs + SEARCHED_MS).toISOString(),
+    'pager.page': String(page),
+    'pager.pagesz': String(TASKS_PER_PAGE),
+  });
+  const response = await get(`tasks?${query}`, context);
+  if (!isSuccessStatus(response)) throw rejectedPoll(parseViduError(response, context.now()));
+  const list = asObject(response.json);
+  const tasks = list && asArray(list.tasks ?? []);
+  if (tasks === undefined) throw unreadablePoll(response);
+  return tasks.map((task) => asObject(task) ?? {});
+}
+
 /** Credits are deducted when a job starts. */
 const USAGE_SKEW_MS = HOUR_MS;
 
@@ -528,14 +551,18 @@ export const vidu: VendorAdapter = {
     throw rejectedPoll(error);
   },
 
-  /** Searches the newest hundred tasks of the account for the one whose `payload` is our task id. */
-  async findTask({ taskId }, context) {
-    const response = await get('tasks?pager.pagesz=100', context);
-    if (!isSuccessStatus(response)) throw rejectedPoll(parseViduError(response, context.now()));
-    const tasks = asArray(asObject(response.json)?.tasks) ?? [];
-    const found = tasks.map(asObject).find((task) => task?.payload === taskId);
-    const id = asId(found?.id);
-    return id === undefined ? undefined : { id };
+  /**
+   * Searches the account's tasks from the minutes around the submit for the one whose `payload` is our task id
+   * (platform.vidu.com/docs/tasks-list). Only a complete search proves that there is none.
+   */
+  async findTask({ taskId, sentAtMs }, context) {
+    for (let page = 0; page < MAX_SEARCHED_PAGES; page += 1) {
+      const tasks = await listTasks(sentAtMs, page, context);
+      const id = asId(tasks.find(({ payload }) => payload === taskId)?.id);
+      if (id !== undefined) return { id };
+      if (tasks.length < TASKS_PER_PAGE) return undefined;
+    }
+    throw new PollFailed('the account has too many tasks to be searched');
   },
 
   /** The video by default; the cover for `thumbnail`. Both are pre-signed and need no key. */
