@@ -1,6 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
 import { Type } from 'typebox';
-import { matchAspectRatio, sortImages } from '../../../contract/generation-ways.ts';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { DAY_MS, HOUR_MS } from '../../../contract/time-units.ts';
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
@@ -13,32 +12,22 @@ import {
 } from '../../upstreams/upstream.ts';
 import {
   API_KEY_CREDENTIALS,
-  assertMaxSize,
-  type BilledFacts,
   billedUnits,
-  createMetadataParser,
   type Json,
   KEY_PAIR_CREDENTIALS,
-  type MediaInput,
   parseSeconds,
   type QueryOutcome,
-  type RequestJson,
   rejectField,
-  stripDataUrlPrefix,
-  toUrlOrBase64,
   type VendorAdapter,
-  type VideoRequest,
 } from '../adapter.ts';
 import {
   acceptedSubmit,
-  applyExtraFields,
   classifyByWords,
   type ErrorClass,
   failedTask,
   hasOwnEnvelope,
   isPolicyText,
   isSuccessCode,
-  omitUndefined,
   type RequestBody,
   readReason,
   refusedSubmit,
@@ -65,204 +54,20 @@ import {
   ownEntry,
   readTaskState,
 } from '../untrusted-json.ts';
-import { KLING_MODELS, MAX_IMAGE_BYTES, MODES_4K, OMNI_MODELS, SOUND_NEEDS_PRO, TEXT_OR_FRAMES } from './models.ts';
-
-/** The body of `POST /v1/videos/{text2video,image2video,omni-video}`. */
-
-const ENDPOINTS = ['text2video', 'image2video', 'omni-video'] as const;
-/** The three endpoints of a submit. */
-type Endpoint = (typeof ENDPOINTS)[number];
-
-const MASK = Type.Object({
-  mask: Type.String(),
-  trajectories: Type.Array(Type.Object({ x: Type.Number(), y: Type.Number() })),
-});
-const VIDEO = Type.Object({
-  video_url: Type.String(),
-  refer_type: Type.Optional(Type.Enum(['feature', 'base'])),
-  keep_original_sound: Type.Optional(Type.Enum(['yes', 'no'])),
-});
-const CAMERA_MOVE = Type.Optional(Type.Number());
-
-/** Parses the caller's metadata by the vendor's table. */
-const parseMetadata = createMetadataParser(
-  Type.Object({
-    negative_prompt: Type.Optional(Type.String()),
-    image_tail: Type.Optional(Type.String()),
-    cfg_scale: Type.Optional(Type.Number()),
-    aspect_ratio: Type.Optional(Type.String()),
-    camera_control: Type.Optional(
-      Type.Object({
-        type: Type.Optional(Type.String()),
-        config: Type.Optional(
-          Type.Object({
-            horizontal: CAMERA_MOVE,
-            vertical: CAMERA_MOVE,
-            pan: CAMERA_MOVE,
-            tilt: CAMERA_MOVE,
-            roll: CAMERA_MOVE,
-            zoom: CAMERA_MOVE,
-          }),
-        ),
-      }),
-    ),
-    static_mask: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
-    dynamic_masks: Type.Optional(Type.Union([Type.String(), Type.Array(MASK)])),
-    sound: Type.Optional(Type.Union([Type.Boolean(), Type.Enum(['on', 'off'])])),
-    video_list: Type.Optional(Type.Array(VIDEO, { maxItems: 1 })),
-    element_list: Type.Optional(Type.Array(Type.Object({ element_id: Type.Integer() }), { maxItems: 10 })),
-  }),
-);
-
-const RATIOS = ['16:9', '9:16', '1:1'];
-
-/** The vendor's aspect ratio for a size. */
-function toRatio(size: string): string {
-  return (
-    matchAspectRatio(size, RATIOS) ??
-    rejectField('size', `must be width x height in a ratio of ${RATIOS.join(', ')} for this model`)
-  );
-}
-
-/**
- * Checks the size of an image.
- * @throws UnsupportedRequestError
- */
-const assertImageSize = (image: MediaInput): void => assertMaxSize(image, MAX_IMAGE_BYTES, 'image');
-
-function toFrames({ images }: VideoRequest, tail: string | undefined): RequestBody {
-  if (images.length > 2) rejectField('images', 'may hold two images for this model: the first and the last frame');
-  const { first, last } = sortImages(images);
-  if (last && tail !== undefined) rejectField('metadata.image_tail', 'and a second image both name the last frame');
-  for (const image of images) assertImageSize(image);
-  return omitUndefined({
-    image: first && toUrlOrBase64(first),
-    image_tail: last ? toUrlOrBase64(last) : tail === undefined ? undefined : stripDataUrlPrefix(tail),
-  });
-}
-
-const MAX_OMNI_IMAGES = 7;
-
-/** The omni endpoint has one list of images: those without a type are references that the prompt names. */
-function toImageList({ images }: VideoRequest, tail: string | undefined): RequestBody {
-  if (images.length > MAX_OMNI_IMAGES) rejectField('images', `may hold ${MAX_OMNI_IMAGES} images for this model`);
-  if (tail !== undefined && images.length !== 1) rejectField('metadata.image_tail', 'needs one image, the first frame');
-  for (const image of images) assertImageSize(image);
-  const { first, last } = sortImages(images);
-  const list = images.map((image) =>
-    omitUndefined({
-      image_url: toUrlOrBase64(image),
-      type: image === first ? 'first_frame' : image === last ? 'end_frame' : undefined,
-    }),
-  );
-  if (tail !== undefined) list.push({ image_url: stripDataUrlPrefix(tail), type: 'end_frame' });
-  return list.length === 0 ? {} : { image_list: list };
-}
-
-/** A video to edit is the base of the result, and a reference lends its features. */
-function toVideoList({ videos = [] }: VideoRequest, named: unknown): RequestBody {
-  if (videos.length === 0) return {};
-  if (named !== undefined) rejectField('metadata.video_list', 'and inputs both name a video');
-  return {
-    video_list: videos.map((video) => ({
-      video_url: toUrlOrBase64(video),
-      refer_type: video.role === 'source' ? 'base' : 'feature',
-    })),
-  };
-}
-
-const findModel = (model: string) => KLING_MODELS.find(({ id }) => id === model);
-
-/**
- * The vendor's value for audio. Refused where the vendor would refuse it, or would charge for audio and generate a
- * silent video.
- */
-function toSound({ model, mode }: VideoRequest, sound: boolean | string | undefined): 'on' | 'off' | undefined {
-  if (sound === undefined) return undefined;
-  if (sound === false || sound === 'off') return 'off';
-  const known = findModel(model);
-  if (known && !known.audio) rejectField('metadata.sound', `is not offered by ${model}`);
-  if (SOUND_NEEDS_PRO.has(model) && mode !== 'pro') rejectField('metadata.sound', `needs mode pro for ${model}`);
-  return 'on';
-}
-
-function toCommonBody(request: VideoRequest): RequestBody {
-  const { mode = 'std', seconds = 5, size } = request;
-  if (mode !== 'std' && mode !== 'pro' && !(mode === '4k' && MODES_4K.has(request.model)))
-    rejectField('mode', MODES_4K.has(request.model) ? 'must be std, pro or 4k' : 'must be std or pro');
-  const { image_tail: tail, aspect_ratio: ratio, sound, ...others } = parseMetadata(request.metadata);
-  const isEdit = request.operation === 'edit';
-  if (isEdit && request.seconds !== undefined)
-    rejectField('duration', `cannot be given: ${request.model} keeps the length of the video`);
-  for (const [field, given] of Object.entries({ size, 'metadata.aspect_ratio': ratio }))
-    if (isEdit && given !== undefined)
-      rejectField(field, `cannot be given: ${request.model} keeps the frame of the video`);
-  return omitUndefined({
-    model_name: request.model,
-    prompt: request.prompt,
-    ...(OMNI_MODELS.has(request.model) ? toImageList(request, tail) : toFrames(request, tail)),
-    ...others,
-    ...toVideoList(request, others.video_list),
-    sound: toSound(request, sound),
-    mode,
-    duration: isEdit ? undefined : String(seconds),
-    aspect_ratio: isEdit ? undefined : (ratio ?? (size === undefined ? undefined : toRatio(size))),
-  });
-}
-
-/** The vendor's own body with its media, without the caller's values of fields that the gateway sets itself. */
-function toOfficialBody(
-  official: NonNullable<VideoRequest['officialBody']>,
-  { model, images, videos = [], officialOperation }: VideoRequest,
-): RequestBody {
-  // The gateway sends callbacks itself, and the vendor receives our task id instead of the caller's.
-  const { model: _, callback_url: __, external_task_id: ___, image_list, video_list, ...body } = official;
-  const complete = (list: RequestJson | undefined, key: string, media: readonly MediaInput[]) => {
-    const replace = (entry: RequestJson, index: number): RequestJson => {
-      const one = media[index];
-      return one === undefined ? entry : { ...(asObject(entry) as RequestBody), [key]: toUrlOrBase64(one) };
-    };
-    return Array.isArray(list) ? list.map(replace) : list;
-  };
-  const { first, last } = officialOperation === 'image2video' ? sortImages(images) : {};
-  return omitUndefined({
-    ...body,
-    ...(first && { image: toUrlOrBase64(first) }),
-    ...(last && { image_tail: toUrlOrBase64(last) }),
-    image_list: complete(image_list, 'image_url', images),
-    video_list: complete(video_list, 'video_url', videos),
-    model_name: model,
-  });
-}
-
-/** The vendor's body for one request. */
-function toBody(request: VideoRequest): RequestBody {
-  const { officialBody, extraFields, taskId } = request;
-  const body = officialBody ? toOfficialBody(officialBody, request) : toCommonBody(request);
-  return { ...applyExtraFields(body, extraFields), external_task_id: taskId };
-}
-
-const isGiven = (value: unknown): boolean => value !== undefined && value !== '';
-
-/** Checks that the endpoint serves the model; otherwise the vendor would report the model as unknown. */
-function checkedEndpoint(endpoint: Endpoint, model: string): Endpoint {
-  const known = findModel(model);
-  const isWrong = OMNI_MODELS.has(model) !== (endpoint === 'omni-video');
-  if (known && (isWrong || (endpoint === 'text2video' && known.images.min > 0)))
-    rejectField('model_name', `must be another model: ${endpoint} does not have ${model}`);
-  return endpoint;
-}
-
-/** The endpoint for a request. */
-function toEndpoint(request: VideoRequest, body: RequestBody): Endpoint {
-  const official = ENDPOINTS.find((name) => name === request.officialOperation);
-  if (official !== undefined) return checkedEndpoint(official, request.model);
-  if (OMNI_MODELS.has(request.model)) return 'omni-video';
-  if (isGiven(body.image) || isGiven(body.image_tail)) return 'image2video';
-  if ((findModel(request.model)?.images.min ?? 0) > 0)
-    rejectField('images', `is required: ${request.model} makes videos from images only`);
-  return 'text2video';
-}
+import { KLING_MODELS, TEXT_OR_FRAMES } from './models.ts';
+import { ENDPOINTS, type Endpoint, parseMetadata, toBody, toEndpoint } from './request.ts';
+import {
+  isTurbo,
+  onlyTask,
+  TURBO_KEYS,
+  toTurboBody,
+  toTurboOutcome,
+  turboPath,
+  turboSearchPath,
+  turboTaskPath,
+  turboUnits,
+  turboVideo,
+} from './v3-turbo-api.ts';
 
 /**
  * Kling, `/v1/videos/{text2video,image2video,omni-video}`. Source: the vendor's API reference, "Text to Video" and the
@@ -614,99 +419,4 @@ async function bearerToken(
     return { value, expiresAtMs: nowMs + RENEW_AFTER_SECONDS * 1_000 };
   };
   return context.cachedSecret(`kling-token:${fingerprint}`, make, rejected?.token);
-}
-
-/**
- * Kling 3.0 Turbo, which only the vendor's newer API serves (kling.ai/document-api, "3.0 Turbo"): the model is part of
- * the path, tasks are polled at `/tasks`, and an API key is required where the older models also accept a pair of keys.
- */
-
-const PATH_NAMES: Readonly<Record<string, string>> = { 'kling-v3-turbo': 'kling-3.0-turbo' };
-/** Resolutions that correspond to the modes of the other models. */
-const RESOLUTIONS: Readonly<Record<string, string>> = { std: '720p', pro: '1080p' };
-
-/** Keys of the metadata that the newer API takes or refuses; it has no others. */
-const TURBO_KEYS: readonly string[] = ['aspect_ratio', 'sound', 'negative_prompt', 'image_tail'];
-
-const isTurbo = (model: string): boolean => Object.hasOwn(PATH_NAMES, model);
-
-/** Path below the base URL. */
-const turboPath = ({ model, images }: VideoRequest): string =>
-  `/${images.length === 0 ? 'text' : 'image'}-to-video/${PATH_NAMES[model] ?? model}`;
-
-const turboTaskPath = (id: string): string => `/tasks?task_ids=${encodeURIComponent(id)}`;
-const turboSearchPath = (taskId: string): string => `/tasks?external_task_ids=${encodeURIComponent(taskId)}`;
-
-/** The body of a submit to the newer API. */
-export function toTurboBody(request: VideoRequest): RequestBody {
-  const { mode = 'std', seconds = 5, size, images, prompt, taskId } = request;
-  if (request.officialOperation !== undefined)
-    rejectField('model_name', `must be another model: ${request.officialOperation} does not have ${request.model}`);
-  const resolution = ownEntry(RESOLUTIONS, mode) ?? rejectField('mode', 'must be std or pro');
-  const { aspect_ratio: ratio, sound, negative_prompt: negative, image_tail: tail } = parseMetadata(request.metadata);
-  if (sound === false || sound === 'off') rejectField('metadata.sound', `is always on for ${request.model}`);
-  if (negative !== undefined) rejectField('metadata.negative_prompt', `belongs into the prompt of ${request.model}`);
-  const [first] = images;
-  if (images.length > 1) rejectField('images', 'may hold one image for this model: the first frame');
-  if (tail !== undefined) rejectField('metadata.image_tail', `is not a field of ${request.model}`);
-  if (first && ratio !== undefined)
-    rejectField('metadata.aspect_ratio', `cannot be given for ${request.model} with these inputs`);
-  if (first) assertImageSize(first);
-  const asked = size === undefined ? undefined : toRatio(size);
-  const settings = omitUndefined({
-    resolution,
-    duration: seconds,
-    // An image determines the ratio.
-    aspect_ratio: first ? undefined : (ratio ?? asked),
-  });
-  const contents: RequestJson[] | undefined = first && [
-    { type: 'prompt', text: prompt },
-    { type: 'first_frame', url: toUrlOrBase64(first) },
-  ];
-  const body = omitUndefined({ prompt: first ? undefined : prompt, contents, settings });
-  return { ...applyExtraFields(body, request.extraFields), options: { external_task_id: taskId } };
-}
-
-/** The only task in a response of `/tasks`, which may contain many. */
-const onlyTask = (json: unknown): UntrustedObject | undefined => asObject(asArray(asObject(json)?.data)?.[0]);
-
-/** The first video with a URL, otherwise the first one. */
-function videoOf(task: UntrustedObject | undefined): UntrustedObject | undefined {
-  const videos = (asArray(task?.outputs) ?? []).map(asObject).filter((output) => output?.type === 'video');
-  return videos.find((video) => asUrl(video?.url) !== undefined) ?? videos[0];
-}
-
-/** The video in a task's last response. */
-const turboVideo = (raw: Json): UntrustedObject | undefined => videoOf(onlyTask(raw));
-
-/**
- * @param classify Maps the vendor's words for a failure to its class.
- * @throws PollFailed for damaged responses
- */
-function toTurboOutcome(
-  response: BufferedResponse,
-  id: string,
-  classify: (message: string, word: unknown) => ErrorClass,
-): QueryOutcome {
-  const task = onlyTask(response.json);
-  if (!task || asText(task.status) === undefined || isForeignId(task.id, id)) throw unreadablePoll(response);
-  const raw = toRawResponse(response);
-  const state = readTaskState(task.status);
-  if (state === 'FAILURE') {
-    const { message } = readReason(task.message, task.error, task);
-    return failedTask(raw, { ...classify(message ?? '', task.status), message });
-  }
-  if (state !== 'SUCCESS') return { state, raw };
-  const url = asUrl(videoOf(task)?.url);
-  if (url !== undefined) return { state, artifact: { kind: 'url', url }, raw };
-  const outputs = asArray(task.outputs ?? []);
-  if (outputs?.length !== 0 && (videoOf(task)?.url ?? '') !== '') throw unreadablePoll(response);
-  return successWithoutArtifact(raw);
-}
-
-/** Units of resource packs; a job paid with money has none. */
-function turboUnits(raw: Json): BilledFacts | undefined {
-  const entries = (asArray(onlyTask(raw)?.billing) ?? []).map(asObject);
-  const units = entries.filter((entry) => entry?.charge_type === 'unit').map((entry) => Number(entry?.amount));
-  return billedUnits(units.reduce((sum, amount) => sum + amount, 0));
 }

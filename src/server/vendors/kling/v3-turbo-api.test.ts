@@ -7,7 +7,8 @@ import { kling as simulator } from '../../../sandbox/vendors/kling.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
-import { kling, toTurboBody } from './adapter.ts';
+import { kling } from './adapter.ts';
+import { toTurboBody } from './v3-turbo-api.ts';
 
 const TURBO = 'kling-v3-turbo';
 const image: MediaInput = { url: 'https://img.example/a.png' };
