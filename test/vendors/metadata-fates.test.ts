@@ -5,15 +5,10 @@ import { Check } from 'typebox/value';
 import type { GenerationWay, InputRule, InputType } from '../../src/contract/generation-ways.ts';
 import { priceCall } from '../../src/contract/pricing.ts';
 import { AppError } from '../../src/server/platform/app-error.ts';
+import type { SchemaKeywords } from '../../src/server/platform/named-keys.ts';
 import type { OutboundRequest } from '../../src/server/platform/outbound/outbound.ts';
 import { type AdapterContext, UnsupportedRequestError } from '../../src/server/upstreams/upstream.ts';
-import type {
-  ModelCapability,
-  RequestInput,
-  SchemaKeywords,
-  VendorAdapter,
-  VideoRequest,
-} from '../../src/server/vendors/adapter.ts';
+import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { xai } from '../../src/server/vendors/xai/adapter.ts';
 import { unusedPaths, withUsedMetadata } from '../../src/server/video/generation-request.ts';

@@ -6,6 +6,7 @@ import { defined } from '../../contract/objects.ts';
 import type { VideoPrice } from '../../contract/pricing.ts';
 import type { TaskStatus } from '../../contract/task-states.ts';
 import { Base64Text, LONG_TEXT_LENGTH, stripDataUrlPrefix } from '../platform/base64.ts';
+import { pickNamedKeys, type SchemaKeywords } from '../platform/named-keys.ts';
 import { type AdapterContext, UnsupportedRequestError, type VendorError } from '../upstreams/upstream.ts';
 import { asText } from './untrusted-json.ts';
 
@@ -26,15 +27,6 @@ export interface CredentialField {
   readonly name: string;
   /** `json`: an object, pasted or read from a file. */
   readonly kind: 'secret' | 'text' | 'json';
-}
-
-/** The keywords of a vendor's schema that forms and metadata are read by. */
-export interface SchemaKeywords {
-  readonly type?: string;
-  readonly writeOnly?: boolean;
-  readonly properties?: Readonly<Record<string, TSchema>>;
-  readonly items?: TSchema;
-  readonly anyOf?: readonly TSchema[];
 }
 
 /** The fields of a form: one list for each valid set of credentials, in the schema's order. */
@@ -566,28 +558,6 @@ export function assertMaxSize(media: MediaInput, maxBytes: number, param: string
       param,
     );
   }
-}
-
-const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
-
-/** Copies the keys the schema names, at every depth; null counts as absent. Values are validated elsewhere. */
-export function pickNamedKeys(schema: TSchema, value: unknown): unknown {
-  const shape = schema as SchemaKeywords;
-  if (shape.anyOf) {
-    const fitting = shape.anyOf.find((option) => (option as SchemaKeywords).type === typeOf(value));
-    return fitting ? pickNamedKeys(fitting, value) : value;
-  }
-  const { properties, items } = shape;
-  if (items && Array.isArray(value)) return value.map((entry) => pickNamedKeys(items, entry));
-  if (!properties || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const kept: Record<string, unknown> = {};
-  for (const key of Object.keys(properties)) {
-    const inner = properties[key];
-    if (!inner || !Object.hasOwn(value, key)) continue;
-    const given = (value as Readonly<Record<string, unknown>>)[key];
-    if (given !== null && given !== undefined) kept[key] = pickNamedKeys(inner, given);
-  }
-  return kept;
 }
 
 /** Parses a caller's `metadata` by its `schema`. */

@@ -19,17 +19,16 @@ import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { type BodyImages, JsonRejectedError, NO_IMAGES, parseRequestJson } from '../platform/json.ts';
 import { sniffMedia } from '../platform/media-length.ts';
+import { pickNamedKeys, unnamedPaths } from '../platform/named-keys.ts';
 import { assertNoPrivateUrls } from '../platform/outbound/guard.ts';
 import type { UnsupportedRequestError } from '../upstreams/upstream.ts';
-import {
-  type Json,
-  type ModelCapability,
-  pickNamedKeys,
-  type RequestInput,
-  type RequestJson,
-  type SchemaKeywords,
-  type VendorAdapter,
-  type VideoRequest,
+import type {
+  Json,
+  ModelCapability,
+  RequestInput,
+  RequestJson,
+  VendorAdapter,
+  VideoRequest,
 } from '../vendors/adapter.ts';
 import {
   assertInputsFit,
@@ -578,26 +577,6 @@ export function pickRequestArguments(
     .map(([name, property]) => ({ path: property['x-upstream'] ?? name, value: whole[name] as RequestJson }));
 }
 
-const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
-
-/** Dotted paths of the keys that `schema` does not name, at every depth; null counts as absent. */
-function droppedKeys(schema: TSchema, value: unknown, path: string): readonly string[] {
-  const shape = schema as SchemaKeywords;
-  if (shape.anyOf) {
-    const fitting = shape.anyOf.find((option) => (option as SchemaKeywords).type === typeOf(value));
-    return fitting ? droppedKeys(fitting, value, path) : [];
-  }
-  const { properties, items } = shape;
-  if (items && Array.isArray(value))
-    return [...new Set(value.flatMap((entry, index) => droppedKeys(items, entry, `${path}.${index}`)))];
-  if (!properties || typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const known = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    if (inner === null || inner === undefined) return [];
-    return known ? droppedKeys(known, inner, `${path}.${key}`) : [`${path}.${key}`];
-  });
-}
-
 /** Paths of a body in our own formats that its vendor does not know: members, and keys of `metadata`. */
 export function unknownPaths(
   { body, metadata, media, officialBody }: GenerationRequest,
@@ -610,17 +589,23 @@ export function unknownPaths(
   const unknown = Object.entries(body).flatMap(([field, value]) =>
     read.has(field) || value === null || passthrough || declaresArgument(inputSchema, field) ? [] : [field],
   );
-  return [...unknown, ...droppedKeys(schema, metadata, 'metadata')];
+  return [...unknown, ...unnamedPaths(schema, metadata, 'metadata')];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const memberAt = (value: unknown, [key, ...rest]: readonly string[]): unknown =>
-  key === undefined ? value : isObject(value) ? memberAt((value as Fields)[key], rest) : undefined;
+  key === undefined
+    ? value
+    : typeof value === 'object' && value !== null
+      ? memberAt((value as Fields)[key], rest)
+      : undefined;
 
-function withoutMember(value: Fields, [key = '', ...rest]: readonly string[]): Fields {
-  const { [key]: inner, ...others } = value;
-  return rest.length === 0 ? others : { ...others, [key]: withoutMember(inner as Fields, rest) };
+function withoutMember(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
+  if (Array.isArray(value))
+    return value.map((item, index) => (String(index) === key ? withoutMember(item, rest) : item));
+  const { [key]: inner, ...others } = value as Fields;
+  return rest.length === 0 ? others : { ...others, [key]: withoutMember(inner, rest) };
 }
 
 /** Dotted paths of the metadata for which the vendor has no place in this request: over any channel, or over one. */
@@ -640,8 +625,8 @@ export function withUsedMetadata(
 ): VideoRequest {
   const known = pickNamedKeys(adapter.metadata, request.metadata) as Fields;
   const unused = unusedPaths({ ...request, metadata: known }, adapter);
-  const metadata = unused.reduce((rest, path) => withoutMember(rest, path.split('.').slice(1)), known);
-  return { ...request, metadata };
+  const metadata = unused.reduce<unknown>((rest, path) => withoutMember(rest, path.split('.').slice(1)), known);
+  return { ...request, metadata: metadata as Fields };
 }
 
 const MAX_DROPPED_LENGTH = 2_000;

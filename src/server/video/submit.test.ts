@@ -47,6 +47,12 @@ it('removes metadata that has no place in a request, at every depth, before anyt
   assert.deepEqual(unusedPaths(request, adapter), ['metadata.camera.type']);
   assert.deepEqual(withUsedMetadata(request, adapter).metadata, { seed: 7, camera: { config: { pan: 1 } } });
   assert.deepEqual(request.metadata.camera, camera);
+  const masks = [{ mask: 'a' }, { mask: 'b' }];
+  const listed = withUsedMetadata(
+    { ...request, metadata: { masks } },
+    { metadata, droppedMetadata: () => ['masks.1.mask', 'masks.2.mask'] },
+  );
+  assert.deepEqual(listed.metadata, { masks: [{ mask: 'a' }, {}] });
   assert.deepEqual(unusedPaths(request, { droppedMetadata: (_, channel) => (channel ? ['seed'] : []) }), []);
 });
 
