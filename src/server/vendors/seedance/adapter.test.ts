@@ -6,6 +6,7 @@ import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
+import { unusedPaths } from '../../video/generation-request.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { ERROR_CLASSES, seedance, toBody, toError } from './adapter.ts';
 
@@ -25,6 +26,37 @@ test('defaults: prompt, five seconds, the resolution of the model, and nothing e
     duration: 5,
   });
   assert.equal(body({ model: 'ep-20260101-abcde' }).resolution, undefined);
+});
+
+test('members that an element of the content array has no use for are named to the caller', () => {
+  const named = (element: object) => {
+    const request = videoRequest({ model: PRO, metadata: { content: [{ type: 'text', text: 'a kite' }, element] } });
+    return unusedPaths(request, seedance);
+  };
+  const address = 'https://media.example/a';
+  assert.deepEqual(named({ type: 'image_url', image_url: address, role: 'first_frame' }), []);
+  assert.deepEqual(named({ type: 'image_url', image_url: address, text: 'b' }), ['metadata.content.1.text']);
+  assert.deepEqual(named({ type: 'text', text: 'b', role: 'c' }), ['metadata.content.1.role']);
+  assert.deepEqual(named({ type: 'video_url', video_url: address, role: 'reference_video' }), []);
+  assert.deepEqual(named({ type: 'video', video: address, video_url: address, role: 'first_clip' }), [
+    'metadata.content.1.video_url',
+    'metadata.content.1.role',
+  ]);
+  assert.deepEqual(named({ type: 'audio_url', audio_url: address, video: address }), ['metadata.content.1.video']);
+  for (const junk of [null, 7, 'text', { type: 7 }, { type: 'toString', text: 'b' }])
+    assert.deepEqual(named(junk as object), []);
+});
+
+test('the final video of a draft takes nothing but the draft', () => {
+  const draft = { seconds: 7, hasVideo: false };
+  const element = { type: 'draft_task', draft_task: { id: 'cgt-1' } };
+  const final = (content: readonly object[]) =>
+    body({ model: 'doubao-seedance-2-5-260628', draft, sourceHandle: HANDLE, metadata: { content } });
+  assert.deepEqual(final([element]).content, [{ type: 'draft_task', draft_task: HANDLE }]);
+  assert.throws(
+    () => final([element, { type: 'text', text: 'a kite' }]),
+    (error) => error instanceof UnsupportedRequestError && error.param === 'metadata.content',
+  );
 });
 
 test('only the keys of the metadata table are sent, inside the content array too', () => {

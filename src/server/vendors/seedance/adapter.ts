@@ -51,7 +51,15 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { asArray, asPercent, asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
+import {
+  asArray,
+  asPercent,
+  asText,
+  classifyFailureWord,
+  isSuccessStatus,
+  ownEntry,
+  readTaskState,
+} from '../untrusted-json.ts';
 import { familyOf, type ModelFamily, SEEDANCE_MODELS, SEEDANCE_RATIOS, WIDEST_WAYS } from './models.ts';
 
 /** The body of `POST /contents/generations/tasks` (Volcengine Ark, "Create a video generation task"). */
@@ -128,6 +136,27 @@ function toItem(element: ContentElement, index: number): ContentItem {
   if (role !== undefined && !ROLES.includes(role)) rejectField(`${at}.role`, `must be one of ${ROLES.join(', ')}`);
   return { kind: 'image', value: urlOf(image_url), role };
 }
+
+/** Members of an element that are used, besides its type. The vendor has one role for videos and one for audio. */
+function usedMembers({ type, role, video }: UntrustedObject): readonly string[] {
+  const clip = video === undefined ? 'video_url' : 'video';
+  const used: Readonly<Record<string, readonly string[]>> = {
+    text: ['text'],
+    image_url: ['image_url', 'role'],
+    video: role === 'reference_video' ? [clip, 'role'] : [clip],
+    audio_url: role === 'reference_audio' ? ['audio_url', 'role'] : ['audio_url'],
+    draft_task: ['draft_task'],
+  };
+  return ownEntry(used, type === 'video_url' ? 'video' : String(type)) ?? MEMBERS;
+}
+
+const MEMBERS = Object.keys(ContentElement.properties).filter((name) => name !== 'type');
+
+const droppedMetadata = ({ metadata: { content } }: VideoRequest): readonly string[] =>
+  (asArray(content) ?? []).flatMap((element, index) => {
+    const used = usedMembers(asObject(element) ?? {});
+    return MEMBERS.filter((name) => !used.includes(name)).map((name) => `content.${index}.${name}`);
+  });
 
 /**
  * Assigns roles, by which alone the vendor distinguishes three modes: a first frame, a first and a last frame,
@@ -304,7 +333,8 @@ function toFinalBody(
   if (seconds !== undefined) rejectField('duration', 'cannot be given: the final video is as long as its draft');
   if (images.length + videos.length + audios.length > 0)
     rejectField('inputs', 'cannot be used: the final video has those of its draft');
-  const stray = OF_THE_DRAFT.find((key) => metadata[key] !== undefined);
+  const isMore = (metadata.content ?? []).some(({ draft_task: named }) => named === undefined);
+  const stray = isMore ? 'content' : OF_THE_DRAFT.find((key) => metadata[key] !== undefined);
   if (stray !== undefined) rejectField(`metadata.${stray}`, 'cannot be given: the final video has that of its draft');
   const resolution = (metadata.resolution ?? size)?.toLowerCase() ?? finals[0];
   if (resolution === undefined || !finals.includes(resolution))
@@ -506,6 +536,7 @@ export const seedance: VendorAdapter = {
   models: SEEDANCE_MODELS,
   unlistedWays: () => WIDEST_WAYS,
   metadata: METADATA,
+  droppedMetadata,
   clipsIn: ({ content }) =>
     Object.fromEntries(
       (asArray(content) ?? []).map(asObject).flatMap((element, index) =>
