@@ -11,16 +11,15 @@ import { type AdapterContext, UnsupportedRequestError } from '../../src/server/u
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { xai } from '../../src/server/vendors/xai/adapter.ts';
-import { unusedPaths, withUsedMetadata } from '../../src/server/video/generation-request.ts';
+import { assertOffered, unusedPaths, withUsedMetadata } from '../../src/server/video/generation-request.ts';
 import { toPriceFacts } from '../../src/server/video/price-facts.ts';
-import { assertOffered } from '../../src/server/video/video-models.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-contract-cases.ts';
 
 /**
- * Each key of a vendor's metadata, alone, for every listed model, in each of its ways, over each kind of channel: the
- * key changes what the vendor receives, is refused by name before anything is reserved, or is named as dropped and then
- * neither sent nor priced. A new key or model is covered by being listed.
+ * Each key of a vendor's metadata, and mode and length, alone, for every listed model, in each of its ways, over each
+ * kind of channel: the key changes what the vendor receives, is refused by name before anything is reserved, or is
+ * named as dropped and then neither sent nor priced. A new key or model is covered by being listed.
  */
 
 type Metadata = VideoRequest['metadata'];
@@ -40,7 +39,7 @@ const CHANNELS: readonly Channel[] = [
 const TEXTS = ['text', 'https://media.example/a.png', 'gs://bucket/videos/a'];
 
 interface Key {
-  /** Dotted, below `metadata`. */
+  /** Dotted. */
   readonly path: string;
   readonly values: readonly unknown[];
 }
@@ -51,8 +50,15 @@ type Keywords = SchemaKeywords & {
   readonly required?: readonly string[];
 };
 
-const toMetadata = (path: string, value: unknown): Metadata =>
-  path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Metadata;
+const COMMON_KEYS: readonly Key[] = [
+  { path: 'mode', values: ['std', 'pro', '4k', 'other'] },
+  { path: 'seconds', values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20] },
+];
+
+const withValue = (request: VideoRequest, path: string, value: unknown): VideoRequest => ({
+  ...request,
+  ...path.split('.').reduceRight<Metadata>((inner, key) => ({ [key]: inner }), value as Metadata),
+});
 
 const valueAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((inner, key) => Object(inner)[key], value);
@@ -61,7 +67,7 @@ const valueAt = (value: unknown, path: string): unknown =>
 const samplesOf = (adapter: VendorAdapter, path: string): readonly unknown[] =>
   CONTRACT_CASES.filter(({ vendor }) => vendor.name === adapter.name)
     .flatMap((row) => [row.metadata, ...(row.moreMetadata ?? [])])
-    .map(({ request }) => valueAt(request.metadata, path))
+    .map(({ request }) => valueAt(request, path))
     .filter((value) => value !== undefined);
 
 /** The keys that can be sent alone, with accepted values: objects with required keys and lists only as a whole. */
@@ -69,9 +75,7 @@ function keysOf(schema: TSchema, path: string, adapter: VendorAdapter, model: Mo
   const { properties, anyOf, type, enum: members, required = [], minimum = 1 } = schema as Keywords;
   if (anyOf?.[0] !== undefined) return keysOf(anyOf[0], path, adapter, model);
   if (properties !== undefined && required.length === 0)
-    return Object.entries(properties).flatMap(([name, inner]) =>
-      keysOf(inner, path === '' ? name : `${path}.${name}`, adapter, model),
-    );
+    return Object.entries(properties).flatMap(([name, inner]) => keysOf(inner, `${path}.${name}`, adapter, model));
   const usual: Readonly<Record<string, readonly unknown[]>> = {
     boolean: [true, false],
     integer: [minimum, minimum + 1, 4, 6, 8, 121, 241],
@@ -116,7 +120,7 @@ async function sentBy(adapter: VendorAdapter, request: VideoRequest, channel: Ch
     ...channel,
     cachedSecret: async () => 'token',
     async sendJson({ method, url, body }: OutboundRequest) {
-      sent.push(`${method} ${url} ${String(body)}`);
+      sent.push(`${method} ${url} ${JSON.stringify(body)}`);
       return { status: 400, headers: {}, text: '{}', json: {} };
     },
   });
@@ -150,9 +154,7 @@ const paramOf = (refusal: AppError | UnsupportedRequestError): string =>
 
 function isNamed(refusal: AppError | UnsupportedRequestError, path: string): boolean {
   const param = paramOf(refusal);
-  return (
-    `metadata.${path}.`.startsWith(`${param}.`) || param.startsWith(`metadata.${path}.`) || OTHER_NAMES.test(param)
-  );
+  return `${path}.`.startsWith(`${param}.`) || param.startsWith(`${path}.`) || OTHER_NAMES.test(param);
 }
 
 const priceOf = (adapter: VendorAdapter, { price }: ModelCapability, request: VideoRequest): number =>
@@ -173,7 +175,7 @@ async function problemsOf(
   let [ignored, refused, sent] = [0, 0, 0];
   let isDropped = false;
   for (const value of values) {
-    const given = { ...base, metadata: toMetadata(path, value) };
+    const given = withValue(base, path, value);
     const used = withUsedMetadata(given, adapter);
     const refusal = refusalOf(adapter, model, used, channel);
     if (refusal !== undefined) {
@@ -182,7 +184,7 @@ async function problemsOf(
       continue;
     }
     const names = [...unusedPaths(given, adapter), ...unusedPaths(used, adapter, channel)];
-    isDropped ||= names.some((name) => `metadata.${path}.`.startsWith(`${name}.`));
+    isDropped ||= names.some((name) => `${path}.`.startsWith(`${name}.`));
     if ((await sentBy(adapter, used, channel)) !== plain) sent += 1;
     else {
       ignored += 1;
@@ -200,7 +202,7 @@ async function problemsOf(
 async function problemsWith(adapter: VendorAdapter, models = adapter.models): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const model of models) {
-    const keys = keysOf(adapter.metadata, '', adapter, model);
+    const keys = [...COMMON_KEYS, ...keysOf(adapter.metadata, 'metadata', adapter, model)];
     for (const channel of CHANNELS.filter(({ credentials }) => Check(adapter.credentials, credentials)))
       for (const way of model.ways) {
         const base = toRequest(model, way, adapter);
@@ -208,14 +210,14 @@ async function problemsWith(adapter: VendorAdapter, models = adapter.models): Pr
         const kinds = way.inputs.flatMap(({ role, min }) => (min > 0 ? [role] : [])).join(' + ');
         for (const key of keys)
           for (const problem of await problemsOf(key, { adapter, model, base, channel }))
-            problems.push(`${model.id}, ${way.operation} ${kinds}: metadata.${key.path} ${problem}`);
+            problems.push(`${model.id}, ${way.operation} ${kinds}: ${key.path} ${problem}`);
       }
   }
   return [...new Set(problems)];
 }
 
 for (const adapter of VENDOR_ADAPTERS)
-  test(`every metadata key of ${adapter.title} is sent, refused by name or named as dropped`, async () => {
+  test(`every key of ${adapter.title} is sent, refused by name or named as dropped`, async () => {
     assert.deepEqual((await problemsWith(adapter)).slice(0, 20), []);
   });
 
