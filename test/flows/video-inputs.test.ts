@@ -211,6 +211,8 @@ describe('typed inputs', () => {
         const receipt = await caller.request('GET', `/v1/videos/${made}/receipt`);
         assert.equal(receipt.body.reserved, quote.body.quota);
       }
+      const { headers } = await caller.request('POST', '/v1/videos/quote', { ...final, prompt: 'another' });
+      assert.equal(headers.get('x-reelgate-dropped'), 'prompt');
       await operator.requestData('DELETE', `/api/admin/channels/${second}`);
     });
 

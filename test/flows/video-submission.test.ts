@@ -366,8 +366,9 @@ describe('parameters of a submit', () => {
         let id = idOf(origin);
         for (const prompt of ['remix one', 'remix two']) {
           const cost = await costOf(async () => {
-            const { status, body } = await remix(id, { prompt });
+            const { status, body, headers } = await remix(id, { prompt, seconds: '4' });
             assert.equal(status, 200, JSON.stringify(body));
+            assert.equal(headers.get('x-reelgate-dropped'), 'seconds');
             assert.equal(body.remixed_from_video_id, id);
             id = idOf(body);
           });

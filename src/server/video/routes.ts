@@ -33,6 +33,7 @@ import {
   parseGenerationRequest,
   type RequestImages,
   type RequestReader,
+  toDroppedHeader,
 } from './generation-request.ts';
 import { parseWait, type RefreshingTaskReader, type TaskFollower } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';
@@ -228,6 +229,8 @@ async function cancelWaiting(queue: Pick<TaskQueue, 'cancel'>, task: Task): Prom
   if (!(await queue.cancel(task))) throw new AppError('task_not_waiting', { params: { status: task.status } });
 }
 
+const REMIX_FIELDS: ReadonlySet<string> = new Set(Object.keys(endpoints.remixVideo.body.properties));
+
 function addRemixRoute(
   routes: RouteRegistry,
   { submitter, reader, vendors }: VideoRouteDependencies,
@@ -240,6 +243,8 @@ function addRemixRoute(
     if (vendors.get(original.vendor).remix === undefined || original.status !== 'SUCCESS')
       throw new AppError('remix_unsupported');
     const generation = { ...toRemixRequest(original, prompt), callbackUrl: body.callback_url || undefined };
+    const unused = Object.entries(body).filter(([name, value]) => value !== null && !REMIX_FIELDS.has(name));
+    request.setResponseHeaders(toDroppedHeader(unused.map(([name]) => name)));
     return show.submitted(await submitForToken(submitter, caller, generation, request, original), caller, request);
   });
 }

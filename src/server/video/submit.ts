@@ -379,7 +379,11 @@ export class SubmitService {
     const request = withUsedMetadata(withUploads(held, adapter), adapter);
     translate(request, () => assertOffered(request, adapter, use.listed));
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
-    const dropped = [...unknownPaths(generation, model.inputSchema, adapter), ...unusedPaths(held, adapter)];
+    const dropped = [
+      ...(draft !== undefined && generation.prompt !== '' ? ['prompt'] : []),
+      ...unknownPaths(generation, model.inputSchema, adapter),
+      ...unusedPaths(held, adapter),
+    ];
     const priced = priceOf(model, adapter, request, plan?.factor);
     const source = draft?.task ?? inputs.source;
     return { model, adapter, capability: use.listed, request, dropped, plan, source, ...priced };
