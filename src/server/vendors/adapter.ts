@@ -432,7 +432,8 @@ export interface VendorAdapter extends VendorProfile {
   query(handle: Json, context: AdapterContext): Promise<QueryOutcome>;
   /**
    * Finds a job by our task id after the response to a submit was lost; undefined while the vendor knows none, upon
-   * which the job may be submitted again. Absent where the vendor cannot search.
+   * which the job may be submitted again. A search may read several pages, the only loop of an adapter. Absent where the
+   * vendor cannot search.
    */
   findTask?(
     request: { readonly taskId: string; readonly hint: Json /** Unix milliseconds. */; readonly sentAtMs: number },
