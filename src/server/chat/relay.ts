@@ -25,7 +25,7 @@ import { applyOptionRules, NO_VERDICT, refusedOption } from './options.ts';
 import { type ChatRequest, cacheAffinityKey, reservedOutputTokens, wrongModelKind } from './request.ts';
 import { prepareExchange, type UpstreamExchange, upstreamDialect } from './upstream.ts';
 
-interface RelayDependencies extends Omit<ModelCallDependencies, 'onFinished' | 'loggedReasons'> {
+interface RelayDependencies extends Omit<ModelCallDependencies, 'streams' | 'loggedReasons'> {
   readonly batcher: ChargeBatcher;
   readonly imageRelay: ImageTaskRelay;
   readonly vendors: Pick<VendorRegistry, 'find' | 'isChat'>;
@@ -43,7 +43,7 @@ const MAX_LOGGED_MODEL_LENGTH = 200;
 export class Relay {
   readonly #dependencies: RelayDependencies;
   readonly #callDependencies: ModelCallDependencies;
-  readonly #activeCalls = new Set<ModelCall>();
+  readonly #streams = new Set<ModelCall>();
   readonly #ticker: NodeJS.Timeout;
 
   constructor(dependencies: RelayDependencies) {
@@ -51,12 +51,12 @@ export class Relay {
     this.#callDependencies = {
       ...dependencies,
       loggedReasons: new Set(),
-      onFinished: (call) => void this.#activeCalls.delete(call),
+      streams: this.#streams,
     };
     this.#ticker = setInterval(
       () => {
         const now = performance.now();
-        for (const call of this.#activeCalls) call.tick(now);
+        for (const call of this.#streams) call.tick(now);
       },
       Math.min(TICK_MS, dependencies.keepAliveMs),
     );
@@ -132,7 +132,6 @@ export class Relay {
       await charge.reserve(caller, model.id, outputTokens);
       const context = { request, clientResponse, charge, model, candidates: able, firstExchange };
       const call = new ModelCall(this.#callDependencies, context);
-      this.#activeCalls.add(call);
       call.start();
       return call;
     } catch (error) {
@@ -241,13 +240,13 @@ export class Relay {
 
   /** Number of responses being streamed to their callers. */
   get openStreams(): number {
-    return [...this.#activeCalls].filter((call) => call.isStreaming).length;
+    return [...this.#streams].filter((call) => call.isStreaming).length;
   }
 
   /** Stops calls that still wait for an upstream's usage; all callers have disconnected by now. */
   close(): void {
     clearInterval(this.#ticker);
-    for (const call of this.#activeCalls) call.disconnected(false);
+    for (const call of this.#streams) call.disconnected(false);
   }
 
   /** @throws AppError `model_not_allowed` or, for a model of another kind, `invalid_request` */
