@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { migrations } from '../src/server/tables.ts';
@@ -37,15 +37,19 @@ export async function createPostgresTemplate(serverUrl: string, name: string): P
   await createSchema(url.href);
 }
 
-/** Runs one statement on the server's database over a connection of its own. */
+/** Connections by server, since a new one for each statement costs PostgreSQL a third of what creating a copy does. */
+const pools = new Map<string, Pool>();
+
+/** Runs one statement on the server's database. Its connection does not keep this process alive. */
 export async function administer(serverUrl: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: serverUrl });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
+  let pool = pools.get(serverUrl);
+  if (pool === undefined) {
+    pool = new Pool({ connectionString: serverUrl, allowExitOnIdle: true });
+    // A server that stops ends its idle connections.
+    pool.on('error', () => {});
+    pools.set(serverUrl, pool);
   }
+  await pool.query(statement);
 }
 
 let ownSqlite: Promise<string> | undefined;
