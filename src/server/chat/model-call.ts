@@ -58,8 +58,8 @@ export interface ModelCallDependencies {
   /** Stop reasons that are missing from every table and were already logged, by channel. */
   readonly loggedReasons: Set<string>;
   /**
-   * Calls whose response is streamed, which alone need `tick`. A set that changed with every call would cost a fifth of a call's CPU:
-   * V8 copies such a set into the old generation again and again, where each copy keeps ended calls alive.
+   * Calls whose response is streamed, which alone need `tick`. A set of all calls would keep ended ones alive
+   * (docs/decisions/platform.md).
    */
   readonly streams: Set<ModelCall>;
 }
