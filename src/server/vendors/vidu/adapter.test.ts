@@ -154,12 +154,20 @@ test('a lost submit is found by its payload, and only by that', async () => {
   const call = fixedResponseContext({ json: replies.list });
   const at = { hint: null, sentAtMs: 0 };
   assert.deepEqual(await vidu.findTask?.({ taskId, ...at }, call), { id: ID });
-  assert.equal(await vidu.findTask?.({ taskId: 'task_other', ...at }, call), undefined);
+  const paged: AdapterContext = {
+    ...call,
+    sendJson: (request) =>
+      new URL(request.url).searchParams.get('pager.page') === '0'
+        ? call.sendJson(request)
+        : fixedResponseContext({ json: { tasks: [] } }).sendJson(request),
+  };
+  assert.equal(await vidu.findTask?.({ taskId: 'task_other', ...at }, paged), undefined);
+  await assert.rejects(async () => vidu.findTask?.({ taskId: 'task_other', ...at }, call), PollFailed);
   for (const json of [undefined, [], { tasks: {} }])
     await assert.rejects(async () => vidu.findTask?.({ taskId, ...at }, fixedResponseContext({ json })), PollFailed);
 });
 
-test('a lost submit is searched on every page of the minutes around it, and never given up halfway', async () => {
+test('a lost submit is searched on every page of the hours around it, and never given up halfway', async () => {
   const { taskId } = videoRequest({ model: 'viduq2' });
   const others = Array.from({ length: 100 }, (_, index) => ({ id: String(index + 1), payload: 'task_other' }));
   const search = async (pages: readonly (readonly object[])[]) => {
@@ -174,13 +182,15 @@ test('a lost submit is searched on every page of the minutes around it, and neve
     const found = await vidu.findTask?.({ taskId, hint: null, sentAtMs: Date.UTC(2026, 10, 30, 12) }, context);
     return { found, asked: asked.map((query) => Object.fromEntries(query)) };
   };
-  const minutes = { 'created_at.from': '2026-11-30T11:55:00.000Z', 'created_at.to': '2026-11-30T12:05:00.000Z' };
-  const query = (page: string) => ({ ...minutes, 'pager.page': page, 'pager.pagesz': '100' });
+  const hours = { 'created_at.from': '2026-11-30T11:00:00.000Z', 'created_at.to': '2026-11-30T13:00:00.000Z' };
+  const query = (page: string) => ({ ...hours, 'pager.page': page, 'pager.pagesz': '100' });
   assert.deepEqual(await search([others, [{ id: ID, payload: taskId }]]), {
     found: { id: ID },
     asked: [query('0'), query('1')],
   });
   assert.deepEqual(await search([others, []]), { found: undefined, asked: [query('0'), query('1')] });
+  const tenPerPage = [others.slice(0, 10), others.slice(10, 20), [{ id: ID, payload: taskId }]];
+  assert.deepEqual((await search(tenPerPage)).found, { id: ID });
   await assert.rejects(search([]), PollFailed);
 });
 

@@ -461,9 +461,9 @@ const get = async (path: string, context: AdapterContext): Promise<BufferedRespo
 
 /** The vendor's maximum. */
 const TASKS_PER_PAGE = 100;
-const MAX_SEARCHED_PAGES = 20;
-/** Clocks differ, and a request may be delayed on its way. */
-const SEARCHED_MS = 5 * 60_000;
+const MAX_SEARCHED_PAGES = 50;
+/** A clock may be wrong, and a job that was not found may be submitted again. */
+const SEARCHED_MS = HOUR_MS;
 
 /** One page of the tasks created around a time. @throws PollFailed */
 async function listTasks(aroundMs: number, page: number, context: AdapterContext): Promise<readonly UntrustedObject[]> {
@@ -552,15 +552,16 @@ export const vidu: VendorAdapter = {
   },
 
   /**
-   * Searches the account's tasks from the minutes around the submit for the one whose `payload` is our task id
-   * (platform.vidu.com/docs/tasks-list). Only a complete search proves that there is none.
+   * Searches the account's tasks from the hours around the submit for the one whose `payload` is our task id
+   * (platform.vidu.com/docs/tasks-list). Only a complete search proves that there is none, and only an empty page is the
+   * end: a gateway may have pages of another size.
    */
   async findTask({ taskId, sentAtMs }, context) {
     for (let page = 0; page < MAX_SEARCHED_PAGES; page += 1) {
       const tasks = await listTasks(sentAtMs, page, context);
       const id = asId(tasks.find(({ payload }) => payload === taskId)?.id);
       if (id !== undefined) return { id };
-      if (tasks.length < TASKS_PER_PAGE) return undefined;
+      if (tasks.length === 0) return undefined;
     }
     throw new PollFailed('the account has too many tasks to be searched');
   },
