@@ -1,4 +1,4 @@
-import { globSync, readFileSync, statSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Unit tests run first, so that a broken build shows within a minute; browser tests run last. */
@@ -9,25 +9,12 @@ const folderRank = (path: string): number => {
   return index === -1 ? 0 : LATER_FOLDERS.length - index;
 };
 
-/** Short files that visit every page. */
-const VISITS_ALL_PAGES = /^test\/browser\/(?:accessibility|open-pages)/;
-
-/** Lower for browser tests that take longer, by and large: the run would otherwise end with one of them alone. */
-const browserRank = (root: string, path: string): number =>
-  VISITS_ALL_PAGES.test(path)
-    ? Number.MIN_SAFE_INTEGER
-    : path.startsWith('test/browser/')
-      ? -statSync(join(root, path)).size
-      : 0;
-
 /** Test files relative to `root`, in the order they run; with words, only those whose path contains one of them. */
 export const listTestFiles = (root: string, words: readonly string[]): string[] =>
   globSync('{src,importer,test}/**/*.test.{ts,tsx}', { cwd: root, exclude: (path) => path.includes('node_modules') })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
-    .map((path) => ({ path, folder: folderRank(path), rank: browserRank(root, path) }))
-    .sort((a, b) => a.folder - b.folder || a.rank - b.rank || a.path.localeCompare(b.path))
-    .map(({ path }) => path);
+    .sort((a, b) => folderRank(a) - folderRank(b) || a.localeCompare(b));
 
 /** More files would delay the end of the run; fewer load and compile the service more often. */
 const MAX_GROUP_FILES = 12;
