@@ -50,6 +50,7 @@ import {
   normalizeDataUrls,
   parseInputs,
   parseOperation,
+  replaceAt,
   sizeOf,
   typedKinds,
   withImages,
@@ -594,19 +595,10 @@ export function unknownPaths(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const memberAt = (value: unknown, [key, ...rest]: readonly string[]): unknown =>
-  key === undefined
-    ? value
-    : typeof value === 'object' && value !== null
-      ? memberAt((value as Fields)[key], rest)
-      : undefined;
-
-function withoutMember(value: unknown, [key = '', ...rest]: readonly string[]): unknown {
-  if (Array.isArray(value))
-    return value.map((item, index) => (String(index) === key ? withoutMember(item, rest) : item));
-  const { [key]: inner, ...others } = value as Fields;
-  return rest.length === 0 ? others : { ...others, [key]: withoutMember(inner, rest) };
-}
+const memberAt = (value: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce((inner, key) => (typeof inner === 'object' ? (inner as Fields | null)?.[key] : undefined), value);
 
 /** Dotted paths of the metadata for which the vendor has no place in this request: over any channel, or over one. */
 export const unusedPaths = (
@@ -615,7 +607,7 @@ export const unusedPaths = (
   channel?: Pick<Channel, 'credentials' | 'options'>,
 ): readonly string[] =>
   (adapter.droppedMetadata?.(request, channel) ?? [])
-    .filter((path) => memberAt(request.metadata, path.split('.')) != null)
+    .filter((path) => memberAt(request.metadata, path) != null)
     .map((path) => `metadata.${path}`);
 
 /** The request without metadata that reaches no vendor, so that nothing else of it is priced either. */
@@ -623,10 +615,11 @@ export function withUsedMetadata(
   request: VideoRequest,
   adapter: Pick<VendorAdapter, 'metadata' | 'droppedMetadata'>,
 ): VideoRequest {
-  const known = pickNamedKeys(adapter.metadata, request.metadata) as Fields;
-  const unused = unusedPaths({ ...request, metadata: known }, adapter);
-  const metadata = unused.reduce<unknown>((rest, path) => withoutMember(rest, path.split('.').slice(1)), known);
-  return { ...request, metadata: metadata as Fields };
+  const used = unusedPaths(request, adapter).reduce<Fields>(
+    (rest, path) => replaceAt(rest, path.split('.').slice(1), undefined),
+    request.metadata,
+  );
+  return { ...request, metadata: pickNamedKeys(adapter.metadata, used) as Fields };
 }
 
 const MAX_DROPPED_LENGTH = 2_000;

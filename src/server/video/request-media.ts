@@ -319,7 +319,8 @@ export function withImages(
   return whole;
 }
 
-function replaceAt<T extends object>(holder: T, [key = '', ...rest]: readonly string[], value: unknown): T {
+/** A copy with another value at the path, whose holders exist. */
+export function replaceAt<T extends object>(holder: T, [key = '', ...rest]: readonly string[], value: unknown): T {
   const inner = rest.length === 0 ? value : replaceAt(Reflect.get(holder, key) as object, rest, value);
   return Object.assign(Array.isArray(holder) ? [...holder] : { ...holder }, { [key]: inner }) as T;
 }
