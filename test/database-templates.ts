@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
+import { getOrCreateEntry } from '../src/server/platform/cache.ts';
 import { migrate } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
 import { migrations } from '../src/server/tables.ts';
@@ -42,13 +43,10 @@ const pools = new Map<string, Pool>();
 
 /** Runs one statement on the server's database. Its connection does not keep this process alive. */
 export async function administer(serverUrl: string, statement: string): Promise<void> {
-  let pool = pools.get(serverUrl);
-  if (pool === undefined) {
-    pool = new Pool({ connectionString: serverUrl, allowExitOnIdle: true });
+  const pool = getOrCreateEntry(pools, serverUrl, () =>
     // A server that stops ends its idle connections.
-    pool.on('error', () => {});
-    pools.set(serverUrl, pool);
-  }
+    new Pool({ connectionString: serverUrl, allowExitOnIdle: true }).on('error', () => {}),
+  );
   await pool.query(statement);
 }
 
