@@ -434,9 +434,11 @@ export interface VendorAdapter extends VendorProfile {
    * Finds a job by our task id after the response to a submit was lost; undefined while the vendor knows none, upon
    * which the job may be submitted again. A search may read several pages, the only loop of an adapter. Absent where the
    * vendor cannot search.
+   *
+   * @param request `sentAtMs`: time of the submit, Unix milliseconds
    */
   findTask?(
-    request: { readonly taskId: string; readonly hint: Json /** Unix milliseconds. */; readonly sentAtMs: number },
+    request: { readonly taskId: string; readonly hint: Json; readonly sentAtMs: number },
     context: AdapterContext,
   ): Promise<Json | undefined>;
   /** `hint` for `findTask`, fixed before sending: data the search needs beyond the task id, such as a path. */
