@@ -5,7 +5,7 @@ import { klingUnits, viduCredits } from '../../src/sandbox/vendors/billed-units.
 import { parsePrice } from '../../src/server/channels/model-admin.ts';
 import type { MediaInput, ModelCapability, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS, VendorRegistry } from '../../src/server/vendors/registry.ts';
-import { toPriceFacts } from '../../src/server/video/price-facts.ts';
+import { toPriceFacts } from '../../src/server/video/generation-request.ts';
 import { videoRequest } from './adapter-context.ts';
 
 const vendors = new VendorRegistry();

@@ -39,6 +39,7 @@ import {
   pickRequestArguments,
   toCallerError,
   toDroppedHeader,
+  toPriceFacts,
   toVideoRequest,
   unknownPaths,
   unusedPaths,
@@ -51,7 +52,6 @@ import {
   toIdempotencyClaim,
 } from './idempotency.ts';
 import { findDraft, type InputResolver, withUploads } from './input-resolver.ts';
-import { toPriceFacts } from './price-facts.ts';
 import { type Lane, toHeldRequest } from './queue-store.ts';
 import type { MediaUse } from './request-media.ts';
 import { NO_TOKEN } from './tables.ts';
