@@ -115,6 +115,8 @@ function assertCall(call: PlannedCall, shape: Deviation, reply: Reply, charged: 
   const expected = { ...shape.expected, fails: undefined };
   if (outcome.fails === undefined) assertContent(toStrictForm(call, reply.text), expected, to, stream);
   if (outcome.usage === undefined) assert.ok(charged > 0, 'tokens are counted where the upstream reports none');
+  else if (outcome.usage.completionTokens === 0 && shape.expected.text !== undefined)
+    assert.ok(charged > priceOf(outcome), 'the text is counted where the upstream reports no output');
   else if (outcome.usage.promptTokens > PLAUSIBLE_PROMPT)
     assert.ok(charged > 0 && charged < priceOf(outcome), `${charged}`);
   else assert.equal(charged, priceOf(outcome), JSON.stringify(outcome.usage));
