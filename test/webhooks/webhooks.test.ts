@@ -360,12 +360,32 @@ forEachDatabase((_name, _open, freshUrl) => {
 
   it('T101: replays in batches, one at a time and five per hour and account', async () => {
     const ada = await join();
-    const { id } = await service.addEndpoint(ada, '/flooded', { enabled: false });
+    const { id } = await service.addEndpoint(ada, '/flooded');
     const { kysely } = service.app.database;
-    for (let index = 0; index < 250; index++) await service.report(walletEvent(ada.id));
+    await service.report(walletEvent(ada.id));
+    await service.waitForDeliveries(ada, id, (rows) => rows.every(isDelivered));
+    await ada.ok('PUT', `/api/webhooks/${id}`, { enabled: false });
+    for (let index = 1; index < 250; index++) await service.report(walletEvent(ada.id));
     await ada.ok('PUT', `/api/webhooks/${id}`, { enabled: true });
     const replay = () => ada.send('POST', `/api/webhooks/${id}/replay`, { since: 0 });
-    const together = await Promise.all([replay(), replay(), replay()]);
+    // The admitted replay waits for this row until the two others have been answered.
+    const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const lock = service.app.database.transaction(async (trx) => {
+      await trx.updateTable('webhook_deliveries').set({ tries: 1 }).where('endpoint_id', '=', id).execute();
+      locked.resolve();
+      await unlocked.promise;
+    });
+    await locked.promise;
+    let answers = 0;
+    const together = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const answer = await replay();
+        answers += 1;
+        if (answers === 2) unlocked.resolve();
+        return answer;
+      }),
+    );
+    await lock;
     assert.deepEqual(
       together.map(({ status }) => status).toSorted((a, b) => a - b),
       [200, 429, 429],
