@@ -66,6 +66,15 @@ describe('parameters of a submit', () => {
         assert.deepEqual(new Set(both.map(({ status }) => status)), new Set([200, 422]));
       });
 
+      it('a repeated submit names the same dropped fields as the first', async () => {
+        const loose = { ...body, prompt: 'loose, once', seed: 7, metadata: { camera: 'left' } };
+        for (const path of ['/v1/videos', '/v1/video/generations']) {
+          const send = () => service.caller.request('POST', path, loose, { 'idempotency-key': `loose-${path}` });
+          for (const { status, headers } of [...(await Promise.all([send(), send()])), await send()])
+            assert.deepEqual([status, headers.get('x-reelgate-dropped')], [200, 'seed, metadata.camera']);
+        }
+      });
+
       it('a refused submit stores no key', async () => {
         const headers = { 'idempotency-key': 'try-again' };
         const bad = await service.caller.request('POST', '/v1/videos', { ...body, prompt: '[invalid] x' }, headers);

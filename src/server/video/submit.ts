@@ -161,10 +161,12 @@ export class SubmitService {
     request: GenerationRequest,
     { idempotency, claim, ...origin }: SubmitOptions = {},
   ): Promise<SubmitResult> {
-    if (idempotency === undefined) return this.#start(caller, request, origin, claim);
-    return this.#dependencies.idempotency.runOnce(idempotency, (claimKey) =>
-      this.#start(caller, request, origin, claimKey),
-    );
+    const start = (claimKey?: ClaimKeyInTransaction) => this.#start(caller, request, origin, claimKey);
+    const result = await (idempotency === undefined
+      ? start(claim)
+      : this.#dependencies.idempotency.runOnce(idempotency, start));
+    origin.addHeaders?.(toDroppedHeader(result.dropped ?? []));
+    return result;
   }
 
   /**
@@ -211,24 +213,20 @@ export class SubmitService {
       const request = await this.#download(prepared);
       const bounds = await limits.limitsOf(caller, plan);
       const reservation = { caller, task, limits: bounds, claimKey, addHeaders };
-      const waiting = await this.#findWaiting(task, all, bounds);
-      const begun = waiting === undefined ? await this.#begin(reservation, all) : { lane: waiting };
+      const lane = await this.#findWaiting(task, all, bounds);
+      const begun = lane === undefined ? await this.#begin(reservation, all) : { lane };
       if ('lane' in begun) {
         if (generation.queue === false) throw refusalOf(begun.lane, bounds);
-        addHeaders?.(toDroppedHeader(droppedOver(all, prepared)));
-        return await this.#wait(
-          reservation,
-          { prepared: { ...prepared, request }, candidates: all, remixOf },
-          begun.lane,
-        );
+        const waiting = { prepared: { ...prepared, request }, candidates: all, remixOf };
+        const queued = await this.#wait(reservation, waiting, begun.lane);
+        return { ...queued, dropped: droppedOver(all, prepared) };
       }
       faultPoint('after-reserve');
       isTried = begun.candidates[0] === serving[0];
       const { candidates } = begun;
       const result = await attempts.run({ task: begun.task, request, adapter, model, candidates, remixOf });
       const used = candidates.filter(({ id }) => id === result.channelId);
-      addHeaders?.(toDroppedHeader(droppedOver(used, prepared)));
-      return result;
+      return { ...result, dropped: droppedOver(used, prepared) };
     } finally {
       if (!isTried) channels.abandonTrial(serving);
     }

@@ -658,6 +658,8 @@ export interface SubmitResult {
   readonly queue?: QueuePosition;
   /** The channel that was sent the request; undefined for a video that waits or that an earlier request started. */
   readonly channelId?: number;
+  /** Paths of the body that reach no vendor; undefined if the process that started the video died meanwhile. */
+  readonly dropped?: readonly string[];
 }
 
 /** The position of a waiting video in its queue; `queue` of the video object. */
