@@ -11,12 +11,8 @@ import { type AdapterContext, UnsupportedRequestError } from '../../src/server/u
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { xai } from '../../src/server/vendors/xai/adapter.ts';
-import {
-  assertOffered,
-  toPriceFacts,
-  unusedPaths,
-  withUsedMetadata,
-} from '../../src/server/video/generation-request.ts';
+import { unusedPaths, withUsedMetadata } from '../../src/server/video/dropped-fields.ts';
+import { assertOffered, toPriceFacts } from '../../src/server/video/generation-request.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-contract-cases.ts';
 

@@ -26,6 +26,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import type { FavouriteStore } from './collections.ts';
 import type { PlayLinks } from './content.ts';
 import type { VideoDeletion } from './deletion.ts';
+import { toDroppedHeader } from './dropped-fields.ts';
 import { type TaskRenderer, toVideoRow } from './formats.ts';
 import {
   type GenerationRequest,
@@ -33,7 +34,6 @@ import {
   parseGenerationRequest,
   type RequestImages,
   type RequestReader,
-  toDroppedHeader,
 } from './generation-request.ts';
 import { parseWait, type RefreshingTaskReader, type TaskFollower } from './poller.ts';
 import { type PriceQuoteService, type SubmitService, submitForAccount, submitForToken } from './submit.ts';

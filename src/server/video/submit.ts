@@ -30,6 +30,7 @@ import {
   type TaskLimitStore,
   type TaskLimits,
 } from './attempts.ts';
+import { toDroppedHeader, unknownPaths, unusedPaths, withUsedMetadata } from './dropped-fields.ts';
 import {
   actionOf,
   assertFiles,
@@ -38,12 +39,8 @@ import {
   type GenerationRequest,
   pickRequestArguments,
   toCallerError,
-  toDroppedHeader,
   toPriceFacts,
   toVideoRequest,
-  unknownPaths,
-  unusedPaths,
-  withUsedMetadata,
 } from './generation-request.ts';
 import {
   type ClaimKeyInTransaction,

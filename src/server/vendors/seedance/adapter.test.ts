@@ -6,7 +6,7 @@ import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
 import { OutboundError } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
-import { unusedPaths } from '../../video/generation-request.ts';
+import { unusedPaths } from '../../video/dropped-fields.ts';
 import type { MediaInput, VideoRequest } from '../adapter.ts';
 import { ERROR_CLASSES, seedance, toBody, toError } from './adapter.ts';
 
