@@ -9,11 +9,11 @@ export function renderModels(): string {
 
 For callers: each vendor's models with options and initial prices, and a call to copy. \`GET /v1/videos/models\` shows those of a service.
 
-**Fields.** Common: \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\`, \`mode\`; a value the model does not support
-gets HTTP 400. Vendor-specific keys listed below, strings unless noted, go into \`metadata\`; others, and those for which a model or a channel
-has no place, are dropped and named in the response header \`x-reelgate-dropped\`. Images are also read from unambiguous fields of other APIs
-(\`image_url\`, \`first_frame_image\`, \`last_frame\`, \`reference_images\` and the like) as a string, an object with \`url\` or \`image_url\`, or a
-list; media in any other field is refused by name. Numbers may be strings and strings numbers; empty and null fields count as absent.
+**Fields.** Common: \`model\`, \`prompt\`, \`image\`, \`images\`, \`duration\` (or \`seconds\`), \`size\`, \`mode\`; a value the model does not support gets HTTP 400.
+Vendor-specific keys listed below, strings unless noted, go into \`metadata\`. Others, those for which a model or a channel has no place, and a \`size\`
+without effect beside the inputs are dropped and named in the header \`x-reelgate-dropped\`. Images are also read from unambiguous fields of other APIs
+(\`image_url\`, \`first_frame_image\`, \`last_frame\`, \`reference_images\` and the like) as a string, an object with \`url\` or \`image_url\`, or a list; media
+in any other field is refused by name. Numbers may be strings and strings numbers; empty and null fields count as absent.
 
 **Tables.** The default duration is the first of a list, or in parentheses. "Takes" has resolutions, modes, and "ratio" or "size" for those of
 the vendor; "Inputs" has what a video can be made from ([inputs.md](inputs.md)). Prices are in quota by call, second (s) or unit that the vendor

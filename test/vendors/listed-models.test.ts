@@ -109,6 +109,28 @@ describe('listed models', () => {
       assert.equal(headers.get('x-reelgate-dropped'), 'metadata.base_url, metadata.seed');
     });
 
+    it('names a size that has no effect beside a first frame, and refuses an invalid one all the same', async () => {
+      const inputs = [{ type: 'image', role: 'first_frame', file_id: service.uploads.image }];
+      const droppedOf = async (more: object, path = '/v1/videos') => {
+        const body = { prompt: 'a boat', size: '720x1280', ...more };
+        const { status, headers } = await service.caller.request('POST', path, body);
+        return [status, headers.get('x-reelgate-dropped')];
+      };
+      for (const path of ['/v1/videos', '/v1/video/generations', '/v1/videos/quote']) {
+        assert.deepEqual(await droppedOf({ model: 'kling-v3-turbo', inputs }, path), [200, 'size']);
+        assert.deepEqual(await droppedOf({ model: 'kling-v3-turbo' }, path), [200, null]);
+        assert.deepEqual(await droppedOf({ model: 'kling-v3', inputs }, path), [200, null]);
+      }
+      assert.deepEqual(await droppedOf({ model: 'wan2.6-i2v', inputs }), [200, null], 'it names the resolution');
+      const { status } = await send(service.caller, '/v1/videos', {
+        model: 'kling-v3-turbo',
+        prompt: 'a',
+        size: '7x1',
+        inputs,
+      });
+      assert.equal(status, 400);
+    });
+
     it('describes, prices and sends a model that was added by its name alone, at every vendor', async () => {
       const problems: string[] = [];
       const vendors = new Set<string>();

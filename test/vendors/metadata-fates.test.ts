@@ -9,15 +9,16 @@ import type { SchemaKeywords } from '../../src/server/platform/named-keys.ts';
 import type { OutboundRequest } from '../../src/server/platform/outbound/outbound.ts';
 import { type AdapterContext, UnsupportedRequestError } from '../../src/server/upstreams/upstream.ts';
 import type { ModelCapability, RequestInput, VendorAdapter, VideoRequest } from '../../src/server/vendors/adapter.ts';
+import { kling } from '../../src/server/vendors/kling/adapter.ts';
 import { VENDOR_ADAPTERS } from '../../src/server/vendors/registry.ts';
 import { xai } from '../../src/server/vendors/xai/adapter.ts';
-import { unusedPaths, withUsedMetadata } from '../../src/server/video/dropped-fields.ts';
+import { unusedPaths, withUsedMetadata, withUsedSize } from '../../src/server/video/dropped-fields.ts';
 import { assertOffered, toPriceFacts } from '../../src/server/video/generation-request.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
 import { CONTRACT_CASES } from './load-contract-cases.ts';
 
 /**
- * Each key of a vendor's metadata, and mode and length, alone, for every listed model, in each of its ways, over each
+ * Each key of a vendor's metadata, and mode, length and size, alone, for every listed model, in each of its ways, over each
  * kind of channel: the key changes what the vendor receives, is refused by name before anything is reserved, or is
  * named as dropped and then neither sent nor priced. A new key or model is covered by being listed.
  */
@@ -42,6 +43,8 @@ interface Key {
   /** Dotted. */
   readonly path: string;
   readonly values: readonly unknown[];
+  /** Values without effect among others that have one are synonyms of the default, and not only one of them. */
+  readonly hasSynonyms?: boolean;
 }
 
 type Keywords = SchemaKeywords & {
@@ -54,6 +57,18 @@ const COMMON_KEYS: readonly Key[] = [
   { path: 'mode', values: ['std', 'pro', '4k', 'other'] },
   { path: 'seconds', values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20] },
 ];
+
+/** The forms of `size`: resolutions, ratios, and frames, which name a resolution where the inputs determine the ratio. */
+function sizeKeys({ sizes, resolutions, ratios }: ModelCapability, way: GenerationWay): readonly Key[] {
+  const isFixed = way.ratios?.length === 0;
+  const frames = isFixed ? ['832x480', '1280x720', '720x1280', '1920x1080'] : ['1280x720', '720x1280'];
+  const own = sizes.filter((each) => /\d[x*]\d/.test(each));
+  return [
+    { path: 'size', values: [...new Set([...resolutions, '720p', '1080p'].map((each) => each.toLowerCase()))] },
+    { path: 'size', values: ratios.length === 0 ? ['16:9', '9:16'] : ratios },
+    { path: 'size', values: own.length === 0 ? frames : own, hasSynonyms: isFixed },
+  ];
+}
 
 const withValue = (request: VideoRequest, path: string, value: unknown): VideoRequest => ({
   ...request,
@@ -162,7 +177,7 @@ const priceOf = (adapter: VendorAdapter, { price }: ModelCapability, request: Vi
 
 /** What is wrong with the fates of a key's values. */
 async function problemsOf(
-  { path, values }: Key,
+  { path, values, hasSynonyms = false }: Key,
   {
     adapter,
     model,
@@ -176,14 +191,19 @@ async function problemsOf(
   let isDropped = false;
   for (const value of values) {
     const given = withValue(base, path, value);
-    const used = withUsedMetadata(given, adapter);
-    const refusal = refusalOf(adapter, model, used, channel);
+    const offered = withUsedMetadata(given, adapter);
+    const used = withUsedSize(offered, adapter, model);
+    const refusal = refusalOf(adapter, model, offered, channel);
     if (refusal !== undefined) {
       refused += 1;
       if (!isNamed(refusal, path)) problems.push(`${JSON.stringify(value)} is refused as ${paramOf(refusal)}`);
       continue;
     }
-    const names = [...unusedPaths(given, adapter), ...unusedPaths(used, adapter, channel)];
+    const names = [
+      ...unusedPaths(given, adapter),
+      ...unusedPaths(used, adapter, channel),
+      ...(used.size === offered.size ? [] : ['size']),
+    ];
     isDropped ||= names.some((name) => `${path}.`.startsWith(`${name}.`));
     if ((await sentBy(adapter, used, channel)) !== plain) sent += 1;
     else {
@@ -195,20 +215,21 @@ async function problemsOf(
   if (values.length === 0) problems.push('no value is known: add one to the contract cases');
   if (isDropped && sent > 0) problems.push('is named as dropped, but sent');
   // A single value without effect, among others that have one, is the default.
-  if (!isDropped && (ignored > 1 || (ignored === 1 && refused + sent === 0))) problems.push('is dropped in silence');
+  const isDefault = refused + sent > 0 && (ignored === 1 || hasSynonyms);
+  if (!isDropped && ignored > 0 && !isDefault) problems.push('is dropped in silence');
   return problems;
 }
 
 async function problemsWith(adapter: VendorAdapter, models = adapter.models): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const model of models) {
-    const keys = [...COMMON_KEYS, ...keysOf(adapter.metadata, 'metadata', adapter, model)];
+    const common = [...COMMON_KEYS, ...keysOf(adapter.metadata, 'metadata', adapter, model)];
     for (const channel of CHANNELS.filter(({ credentials }) => Check(adapter.credentials, credentials)))
       for (const way of model.ways) {
         const base = toRequest(model, way, adapter);
         if (refusalOf(adapter, model, base, channel) !== undefined) continue;
         const kinds = way.inputs.flatMap(({ role, min }) => (min > 0 ? [role] : [])).join(' + ');
-        for (const key of keys)
+        for (const key of [...common, ...sizeKeys(model, way)])
           for (const problem of await problemsOf(key, { adapter, model, base, channel }))
             problems.push(`${model.id}, ${way.operation} ${kinds}: ${key.path} ${problem}`);
       }
@@ -228,4 +249,10 @@ test('a key that an adapter ignores is found', async () => {
     'grok-imagine-video-1.5, extend source: metadata.user is dropped in silence',
   ]);
   assert.deepEqual(await problemsWith(wrong), []);
+  const undeclared = kling.models
+    .filter(({ id }) => id === 'kling-v3-turbo')
+    .map((model) => ({ ...model, ways: model.ways.map(({ ratios: _, ...way }) => way) }));
+  assert.deepEqual(await problemsWith(kling, undeclared), [
+    'kling-v3-turbo, generate first_frame: size is dropped in silence',
+  ]);
 });

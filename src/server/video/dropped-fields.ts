@@ -1,9 +1,10 @@
 import type { TSchema } from 'typebox';
+import { fits } from '../../contract/generation-ways.ts';
 import { STANDARD_FIELDS } from '../../contract/video.ts';
 import type { Channel } from '../channels/directory.ts';
 import { pickNamedKeys, unnamedPaths } from '../platform/named-keys.ts';
-import type { VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
-import { declaresArgument, type GenerationRequest } from './generation-request.ts';
+import type { ModelCapability, VendorAdapter, VideoRequest } from '../vendors/adapter.ts';
+import { declaresArgument, type GenerationRequest, hasOtherMedia, isIn, kindsOf } from './generation-request.ts';
 import { replaceAt } from './request-media.ts';
 
 /** Paths of a body in our own formats that its vendor does not know: members, and keys of `metadata`. */
@@ -48,6 +49,27 @@ export function withUsedMetadata(
     request.metadata,
   );
   return { ...request, metadata: pickNamedKeys(adapter.metadata, used) as Fields };
+}
+
+const isRatio = (size: string): boolean => /^\d+:\d+$/.test(size);
+
+/**
+ * The request without a `size` that reaches no vendor, so that it is not priced either: a frame or a ratio where the
+ * inputs determine both, and leave no resolution to choose. All other common fields are sent or refused.
+ */
+export function withUsedSize(
+  request: VideoRequest,
+  { passthrough }: Pick<VendorAdapter, 'passthrough'>,
+  capability: ModelCapability | undefined,
+): VideoRequest {
+  const { size, ...rest } = request;
+  const { operation = 'generate', officialBody } = request;
+  if (size === undefined || capability === undefined || passthrough || officialBody || hasOtherMedia(request))
+    return request;
+  const ways = capability.ways.filter((way) => way.operation === operation && fits(way, kindsOf(request)));
+  const resolutions = new Set(ways.flatMap((way) => way.resolutions ?? capability.resolutions));
+  const isFixed = ways.length > 0 && ways.every(({ ratios }) => ratios?.length === 0);
+  return isFixed && !isIn([...resolutions], size) && (resolutions.size < 2 || isRatio(size)) ? rest : request;
 }
 
 const MAX_DROPPED_LENGTH = 2_000;

@@ -248,7 +248,7 @@ export function toVideoRequest(
 }
 
 /** Media in `metadata` or in arguments of a media schema, which the ways do not describe. */
-const hasOtherMedia = ({ metadata, extraFields }: VideoRequest): boolean =>
+export const hasOtherMedia = ({ metadata, extraFields }: VideoRequest): boolean =>
   extraFields.length > 0 || /"(?:https?|oss|data|asset|mm_file):|[A-Za-z0-9+/]{64}/.test(JSON.stringify(metadata));
 
 const isOfferedLength = ({ seconds }: Pick<ModelCapability, 'seconds'>, asked: number): boolean =>
@@ -257,10 +257,12 @@ const isOfferedLength = ({ seconds }: Pick<ModelCapability, 'seconds'>, asked: n
 const describeLengths = ({ seconds }: Pick<ModelCapability, 'seconds'>): string =>
   'values' in seconds ? seconds.values.join(', ') : `${seconds.min} to ${seconds.max}`;
 
-const isIn = (names: readonly string[], asked: string): boolean =>
+/** Whether a resolution is one of these, whatever its case. */
+export const isIn = (names: readonly string[], asked: string): boolean =>
   names.some((name) => name.toLowerCase() === asked.toLowerCase());
 
-const kindsOf = ({ images, videos = [], audios = [] }: VideoRequest): readonly InputKind[] => [
+/** Type and role of each input. */
+export const kindsOf = ({ images, videos = [], audios = [] }: VideoRequest): readonly InputKind[] => [
   ...kindsOfImages(images),
   ...typedKinds('video', videos),
   ...typedKinds('audio', audios),

@@ -30,7 +30,7 @@ import {
   type TaskLimitStore,
   type TaskLimits,
 } from './attempts.ts';
-import { toDroppedHeader, unknownPaths, unusedPaths, withUsedMetadata } from './dropped-fields.ts';
+import { toDroppedHeader, unknownPaths, unusedPaths, withUsedMetadata, withUsedSize } from './dropped-fields.ts';
 import {
   actionOf,
   assertFiles,
@@ -371,13 +371,15 @@ export class SubmitService {
       adapter.promptName,
     );
     const held = draft === undefined ? withSourceHandle(typed, inputs.source, adapter) : { ...typed, ...draft.request };
-    const request = withUsedMetadata(withUploads(held, adapter), adapter);
-    translate(request, () => assertOffered(request, adapter, use.listed));
+    const offered = withUsedMetadata(withUploads(held, adapter), adapter);
+    translate(offered, () => assertOffered(offered, adapter, use.listed));
+    const request = withUsedSize(offered, adapter, use.listed);
     const plan = await this.#dependencies.findPlanTerms(caller.userId, model);
     const dropped = [
       ...(draft !== undefined && generation.prompt !== '' ? ['prompt'] : []),
       ...unknownPaths(generation, model.inputSchema, adapter),
       ...unusedPaths(held, adapter),
+      ...(request.size === offered.size ? [] : ['size']),
     ];
     const priced = priceOf(model, adapter, request, plan?.factor);
     const source = draft?.task ?? inputs.source;

@@ -125,11 +125,13 @@ export const MODES_BY_MODEL: Readonly<Record<string, GenerationModes>> = {
   'S2V-01': { subject: LEGACY_DURATIONS },
 };
 
+/** An image determines the ratio. */
+const BY_IMAGE = { ratios: [] } as const;
 const MODE_WAYS: readonly (readonly [GenerationMode, GenerationWay])[] = [
   ['text', FROM_TEXT],
-  ['first', fromFirstFrame()],
-  ['last', fromBothFrames()],
-  ['subject', generate([one('image', 'reference')])],
+  ['first', fromFirstFrame({}, BY_IMAGE)],
+  ['last', fromBothFrames({}, BY_IMAGE)],
+  ['subject', generate([one('image', 'reference')], BY_IMAGE)],
 ];
 
 /** Each resolution with its lengths. */
