@@ -4,7 +4,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { makeEvents } from '../event-log/event-log.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
-import { ChannelFailureNotices } from './circuit-breaker.ts';
+import { ChannelFailureNotices } from './channel-health.ts';
 
 forEachDatabase((_name, open) => {
   it('the recovery of a channel is reported once across all processes, and only after a reported failure', async () => {

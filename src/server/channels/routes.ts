@@ -24,8 +24,8 @@ import {
   type UnfinishedCount,
   type UnfinishedTasks,
 } from './channel-admin.ts';
+import type { CredentialHealth } from './channel-health.ts';
 import { CHANNEL_PRESETS, modelListOf, type Preset } from './channel-presets.ts';
-import type { CredentialHealth } from './circuit-breaker.ts';
 import { type Catalog, type CatalogStore, type ModelRow, maxConcurrentTasks } from './directory.ts';
 import { ModelAdminService } from './model-admin.ts';
 import type { ChannelSelectionService } from './selection.ts';

@@ -8,14 +8,14 @@ import { type Log, maskSecrets } from '../platform/log.ts';
 import { toWellFormedText } from '../platform/text.ts';
 import { UnsealError, type Vault } from '../platform/vault.ts';
 import { accountKey, type ChannelAccount, credentialMaskOf } from '../upstreams/upstream.ts';
-import type { CircuitState, HealthView, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
 import {
   bestHealth,
   type CircuitOwner,
   type CredentialHealth,
   circuitOwner,
   credentialHealth,
-} from './circuit-breaker.ts';
+} from './channel-health.ts';
+import type { CircuitState, HealthView, ReplicatedCircuitBreakers } from './circuit-breaker.ts';
 import { decryptConnection, decryptCredentials } from './credentials.ts';
 import {
   buildCatalog,
