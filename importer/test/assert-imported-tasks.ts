@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findBrokenRows } from '../../src/server/commands/database.ts';
+import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { Tables } from '../../src/server/tables.ts';

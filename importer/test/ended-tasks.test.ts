@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, it } from 'node:test';
 import { loadMedia } from '../../src/sandbox/media.ts';
-import { findBrokenRows } from '../../src/server/commands/database.ts';
+import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { callModelApi } from '../../test/call-model-api.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../test/chat/scripted-upstream.ts';

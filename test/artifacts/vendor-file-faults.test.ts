@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SeededRandom } from '../../src/sandbox/deviations.ts';
 import type { FaultChooser, FaultKind } from '../../src/sandbox/faults.ts';
 import { sameClip } from '../../src/sandbox/media.ts';
-import { findBrokenRows } from '../../src/server/commands/database.ts';
+import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { openWithFileTimeouts } from '../faults/impatient-client.ts';

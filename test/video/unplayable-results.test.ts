@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { MediaFile } from '../../src/sandbox/media.ts';
-import { findBrokenRows } from '../../src/server/commands/database.ts';
+import { findBrokenRows } from '../../src/server/commands/check-database.ts';
 import type { Database } from '../../src/server/platform/db/database.ts';
 import type { Tables } from '../../src/server/tables.ts';
 import { smallVideo } from '../artifacts/unique-clip.ts';

@@ -112,7 +112,7 @@ async function readPassword(interruptSignal: AbortSignal): Promise<string> {
 }
 
 // Imported lazily because it loads the server.
-const importDatabaseCommands = () => import('../../server/commands/database.ts');
+const importBackup = () => import('../../server/commands/database-backup.ts');
 
 interface CopyOptions {
   readonly from: string;
@@ -144,7 +144,7 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
     )
     .action((file: string, options: PassphraseOptions & { readonly withoutKey?: boolean }, command: Command) =>
       run(command, async ({ output }) => {
-        const { backUpDatabase } = await importDatabaseCommands();
+        const { backUpDatabase } = await importBackup();
         const report = await backUpDatabase(file, {
           askPassphrase: () => readPassphrase(options, true),
           withoutKey: options.withoutKey === true,
@@ -176,7 +176,7 @@ function addBackupCommands(admin: Command, run: RunCommand): void {
     .description('Put a backup in the place of the database; for PostgreSQL print the pg_restore command')
     .action((file: string, options: PassphraseOptions, command: Command) =>
       run(command, async ({ output }) => {
-        const { restoreDatabase } = await importDatabaseCommands();
+        const { restoreDatabase } = await importBackup();
         const report = await restoreDatabase(file, {
           askPassphrase: () => readPassphrase(options, false),
           force: options.force === true,
@@ -197,7 +197,7 @@ function addCheckCommand(admin: Command, run: RunCommand): void {
     .description('Check the ledger, references between rows, and whether the master key decrypts stored secrets')
     .action((_options: unknown, command: Command) =>
       run(command, async ({ output }) => {
-        const { checkDatabase } = await importDatabaseCommands();
+        const { checkDatabase } = await import('../../server/commands/check-database.ts');
         const findings = await checkDatabase();
         const table = formatTable(
           ['RULE', 'AT', 'EXPECTED', 'FOUND'],
@@ -221,7 +221,7 @@ function addCopyCommand(admin: Command, run: RunCommand): void {
     .description('Move from SQLite to PostgreSQL: copy everything, compare the numbers of rows, audit both ledgers')
     .action(({ from, to, verify }: CopyOptions, command: Command) =>
       run(command, async ({ output }) => {
-        const { copyDatabase } = await importDatabaseCommands();
+        const { copyDatabase } = await import('../../server/commands/copy-database.ts');
         const report = await copyDatabase({ from, to, verify: verify === true }, (progress) =>
           showProgress(output, progress),
         );

@@ -13,7 +13,7 @@ import { systemClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
 import { assertMasterKey, openMasterKeys, recordMasterKey } from '../platform/master-key.ts';
 import { createVault, reencryptColumns } from '../platform/vault.ts';
-import { encryptedColumns } from './database.ts';
+import { encryptedColumns } from './check-database.ts';
 import { withServiceDatabase } from './service-database.ts';
 
 /**

@@ -7,7 +7,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { testEnvironment } from '../../../test/service-with-sandbox.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
 import type { SiteSetting } from '../../contract/service.ts';
-import { encryptedColumns } from '../commands/database.ts';
+import { encryptedColumns } from '../commands/check-database.ts';
 import { systemClock } from '../platform/clock.ts';
 import { parseConfig } from '../platform/config.ts';
 import { openPubSub } from '../platform/db/pub-sub.ts';
