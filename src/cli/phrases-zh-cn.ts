@@ -1,3 +1,5 @@
+import { RECEIPT_LINES_ZH_CN } from '../contract/messages/receipts-zh-cn.ts';
+
 /**
  * Chinese texts of labels, heads of columns, states and phrases in results, by the English ones; `#` stands for a value.
  */
@@ -170,22 +172,7 @@ export const PHRASES_ZH_CN: Readonly<Record<string, string>> = {
   allowance: '额度',
   wallet: '余额',
   open: '待处理',
-  // Lines of receipts
-  per_call: '每次调用',
-  input: '输入 token',
-  output: '输出 token',
-  cached_input: '缓存命中输入 token',
-  cache_write: '缓存写入 token',
-  cache_write_1h: '缓存写入 token（1 小时）',
-  audio_input: '音频输入 token',
-  image_input: '图片输入 token',
-  audio_output: '音频输出 token',
-  per_second: '秒数',
-  per_input_image: '输入图片',
-  per_input_second: '输入素材秒数',
-  per_unit: '供应商计量单位',
-  surcharge: '附加费',
-  plan_factor: '套餐倍率',
+  ...RECEIPT_LINES_ZH_CN,
   'not settled': '未结算',
   charged: '已扣费',
   refunded: '已退还',
@@ -356,6 +343,5 @@ export const PHRASES_ZH_CN: Readonly<Record<string, string>> = {
   table: '数据表',
   path: '路径',
   ledger: '账本',
-  total: '合计',
   '  # #: #': '  # #：#',
 };

@@ -7,6 +7,7 @@ import { ROLES } from '../contract/account-fields.ts';
 import { BATCH_STATUSES } from '../contract/batches.ts';
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
+import { RECEIPT_LINES_ZH_CN } from '../contract/messages/receipts-zh-cn.ts';
 import { ORGANIZATION_ROLES } from '../contract/organization-roles.ts';
 import { REQUEST_STATUSES } from '../contract/request-kinds.ts';
 import { RECEIPT_OUTCOMES } from '../contract/request-log.ts';
@@ -207,9 +208,7 @@ test('every message has a Chinese text', () => {
 const SERVICE_WORDS = [
   ...[...Object.values(OPENAI_STATUS), ...TICKET_STATUS].map((state) => state.replace('_', ' ')),
   ...[...REQUEST_STATUSES, ...RECEIPT_OUTCOMES, ...BATCH_STATUSES, ...DELIVERY_STATUS],
-  // Labels of a receipt's lines.
-  ...'per_call input output cached_input cache_write cache_write_1h audio_input image_input audio_output'.split(' '),
-  ...'per_second per_input_image per_input_second per_unit surcharge plan_factor'.split(' '),
+  ...Object.keys(RECEIPT_LINES_ZH_CN),
   ...[...ROLES, ...ORGANIZATION_ROLES, 'video', 'chat', 'image', 'credits', 'units', 'gone', 'failing'],
   ...[
     'support',

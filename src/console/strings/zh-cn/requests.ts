@@ -1,3 +1,4 @@
+import { RECEIPT_LINES_ZH_CN } from '../../../contract/messages/receipts-zh-cn.ts';
 import type en from '../en/requests.ts';
 import type { Translated } from '../namespaces.ts';
 
@@ -115,25 +116,7 @@ export default {
     closing: '更早的记录',
   },
   settlements: { same: '结算，无差额', less: '结算，退还差额', more: '结算，补扣差额' },
-  lines: {
-    per_call: '每次调用',
-    input: '输入 token',
-    output: '输出 token',
-    cached_input: '缓存命中输入 token',
-    cache_write: '缓存写入 token',
-    cache_write_1h: '缓存写入 token（1 小时）',
-    audio_input: '音频输入 token',
-    image_input: '图片输入 token',
-    audio_output: '音频输出 token',
-    per_second: '秒数',
-    per_input_image: '输入图片',
-    per_input_second: '输入素材秒数',
-    per_unit: '供应商计量单位',
-    surcharge: '附加费',
-    plan_factor: '套餐倍率',
-    not_charged: '未扣费',
-    total: '合计',
-  },
+  lines: RECEIPT_LINES_ZH_CN,
   batches: {
     title: '批量任务',
     lead: '用一张表格生成大量视频：先校验、报价，确认后在后台生成。',
