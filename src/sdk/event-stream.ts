@@ -65,7 +65,7 @@ export async function* followEventStream<Item>(
   }
 }
 
-/** Reads one connection until it ends. */
+/** Reads one connection until it ends. The first event is `open`, once the service has accepted the connection. */
 async function* readConnection(open: OpenStream, signal: AbortSignal): AsyncGenerator<ServerEvent, void> {
   const silent = new AbortController();
   const startTimer = () => setTimeout(() => silent.abort(silenceError()), SILENCE_TIMEOUT_MS);
@@ -77,6 +77,7 @@ async function* readConnection(open: OpenStream, signal: AbortSignal): AsyncGene
     if (body === null || headers.get('content-type')?.startsWith('text/event-stream') !== true)
       throw new ReelgateError('The service sent no stream.', { status, code: 'not_a_stream' });
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    yield { event: 'open', id: '', data: '' };
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;

@@ -118,7 +118,15 @@ export type {
   TransferredThing,
 } from './organizations.ts';
 export type { BudgetInfo, Budgets, NewBudget, PlanInfo, Plans, RedemptionResult, SubscriptionInfo } from './plans.ts';
-export type { CursorPage, ReceiptInfo, RequestInfo, RequestQuery, RequestStatistics, Requests } from './requests.ts';
+export type {
+  CursorPage,
+  FollowRequestsOptions,
+  ReceiptInfo,
+  RequestInfo,
+  RequestQuery,
+  RequestStatistics,
+  Requests,
+} from './requests.ts';
 export type {
   BetaApplicationInfo,
   BetaApplications,

@@ -2,6 +2,7 @@ import type { Endpoint, EndpointPart } from '../contract/endpoint.ts';
 import type { RequestKind, RequestStatus } from '../contract/request-kinds.ts';
 import * as endpoints from '../contract/request-log.ts';
 import { getReceipt, getTokenReceipt, type streamAllRequests, type streamRequests } from '../contract/request-log.ts';
+import { throwForStatus } from './errors.ts';
 import { followEventStream, type ServerEvent, type StreamOptions } from './event-stream.ts';
 import type { CallOptions, CursorResult, Transport } from './transport.ts';
 
@@ -63,13 +64,14 @@ export class Requests {
   }
 
   /**
-   * Yields calls as they end, until the signal is aborted; lost connections are reopened. Calls that end in between are
-   * only in the list.
+   * Calls and videos as they end, until the signal is aborted. Those that end while the connection is lost follow once
+   * it is open again.
    *
    * @throws ReelgateError when the service refuses permanently
    */
-  follow(query: RequestQuery, options: StreamOptions): AsyncGenerator<RequestInfo, void> {
-    return followRequests(this.#transport, endpoints.streamRequests, toFilter(query), options);
+  follow(query: RequestQuery, options: FollowRequestsOptions): AsyncGenerator<RequestInfo, void> {
+    const { listRequests: list, streamRequests: live } = endpoints;
+    return followRequests(this.#transport, { list, live }, toFilter(query), options);
   }
 
   /**
@@ -92,24 +94,66 @@ export class Requests {
   }
 }
 
+/** Start and end of a live view of the request log. */
+export interface FollowRequestsOptions extends StreamOptions {
+  /**
+   * The newest calls, as `list` returned them for the same query: those that have ended since come first. Default: only
+   * calls that end from now on.
+   */
+  readonly since?: readonly Pick<RequestInfo, 'ref'>[];
+}
+
+/** Refs by which repeated rows are recognized. */
+const MAX_KNOWN = 10_000;
+const PAGE_SIZE = '100';
+
 /**
  * @internal
  * Yields rows of the request log as calls end, until the signal is aborted. Calls that end while a lost connection is
- * being reopened are missing.
+ * being reopened are listed afterwards, so that none is missing or repeated.
  *
  * @throws ReelgateError when the service refuses permanently
  */
-export function followRequests<Row>(
+export async function* followRequests<Row extends { readonly ref: string }>(
   transport: Pick<Transport, 'send'>,
-  endpoint: typeof streamRequests | typeof streamAllRequests,
+  { list, live }: { readonly list: Endpoint; readonly live: typeof streamRequests | typeof streamAllRequests },
   query: EndpointPart<typeof streamAllRequests, 'query'>,
-  options: StreamOptions,
+  { since, ...duration }: FollowRequestsOptions,
 ): AsyncGenerator<Row, void> {
-  const headers = { accept: 'text/event-stream' };
-  const open = (during: AbortSignal) => transport.send(endpoint as Endpoint, { query }, { signal: during, headers });
-  return followEventStream(open, toRows<Row>, options);
-}
-
-async function* toRows<Row>(events: AsyncIterable<ServerEvent>): AsyncGenerator<Row, void> {
-  for await (const { event, data } of events) if (event === 'request') yield JSON.parse(data) as Row;
+  const known = new Set(since?.map(({ ref }) => ref));
+  let isStarted = since !== undefined;
+  const readPage = async (page: { readonly limit: string; readonly after?: string | undefined }) => {
+    const sent = transport.send(list, { query: { ...query, ...page } }, { signal: duration.signal });
+    return (await (await throwForStatus(await sent)).json()) as CursorResult<Row>;
+  };
+  const open = async (during: AbortSignal): Promise<Response> => {
+    // A lost connection before the first call would otherwise leave nothing to continue from.
+    if (!isStarted) for (const { ref } of (await readPage({ limit: '1' })).data) known.add(ref);
+    isStarted = true;
+    return transport.send(live as Endpoint, { query }, { signal: during, headers: { accept: 'text/event-stream' } });
+  };
+  const listMissed = async (): Promise<Row[]> => {
+    const missed: Row[] = [];
+    for (let after: string | undefined; ; ) {
+      const { data, next } = await readPage({ limit: PAGE_SIZE, after });
+      const last = data.findLastIndex(({ ref }) => known.has(ref));
+      missed.push(...data.slice(0, last === -1 ? undefined : last).filter(({ ref }) => !known.has(ref)));
+      if (last !== -1 || next === null) return missed.toReversed();
+      after = next;
+    }
+  };
+  async function* toRows(events: AsyncIterable<ServerEvent>): AsyncGenerator<Row, void> {
+    for await (const { event, data } of events)
+      if (event === 'open') yield* await listMissed();
+      else if (event === 'request') yield JSON.parse(data) as Row;
+  }
+  for await (const row of followEventStream(open, toRows, duration)) {
+    if (known.has(row.ref)) continue;
+    known.add(row.ref);
+    for (const ref of known) {
+      if (known.size <= MAX_KNOWN) break;
+      known.delete(ref);
+    }
+    yield row;
+  }
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { CliMachine } from '../cli-process-harness.ts';
 import { fixtureProgram } from '../fixture-programs.ts';
 
@@ -186,6 +187,27 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     await followed.promise;
     command.interrupt();
     assert.deepEqual(await command.exited, { code: 130, stdout: '', stderr: '' });
+  });
+
+  it('follows the calls that ended before its connection opened', async () => {
+    const row = (ref: string) => ({ ref, time: 1, model: 'm', error_code: '', status: 'ok', kind: 'chat', quota: 1 });
+    const rows = [row('req_known')];
+    serve = (request, response) => {
+      if (request.url?.startsWith('/api/status')) {
+        response.end('{"success":true,"data":{"quota_per_unit":1,"currency":""}}');
+      } else if (request.url?.includes('/stream')) {
+        rows.unshift(row('req_missed'));
+        response.setHeader('content-type', 'text/event-stream');
+        response.write(`event: request\ndata: ${JSON.stringify(row('req_live'))}\n\n`);
+      } else response.end(JSON.stringify({ success: true, data: rows, next: null }));
+    };
+    machine.env.REELGATE_ACCESS_TOKEN = 'any';
+    machine.env.REELGATE_USER_ID = '1';
+    const command = machine.start('requests', '--follow', '--json');
+    while (!command.stdout.includes('req_live')) await pause(20);
+    command.interrupt();
+    const { stdout } = await command.exited;
+    assert.deepEqual(stdout.match(/req_\w+/g), ['req_known', 'req_missed', 'req_live']);
   });
 
   it('reports a lost connection while it follows calls', async () => {

@@ -51,7 +51,8 @@ export function addRequestsCommand(program: Command, run: RunCommand): void {
         // Oldest first, because new rows are printed below; with --json one document per line.
         for (const row of data.toReversed()) output.result(row, formatLine(row, credits));
         const onConnectionLost = ({ message }: Error) => output.status(`${message} Trying again …`);
-        for await (const row of reelgate.requests.follow(query, { signal: interruptSignal, onConnectionLost }))
+        const duration = { signal: interruptSignal, onConnectionLost };
+        for await (const row of reelgate.requests.follow(query, { since: data, ...duration }))
           output.result(row, formatLine(row, credits));
         // Ctrl-C is the normal way to stop following, so no error is printed.
         if (interruptSignal.aborted) process.exitCode = EXIT.interrupted;

@@ -58,7 +58,7 @@ export const requestsQuery = (scope: RequestScope, filter: RequestFilter, after:
 
 /** Streams calls that match the filter as they finish. */
 export const followRequestLog = (scope: RequestScope, filter: RequestFilter, signal: AbortSignal) =>
-  followRequests<RequestEntry>({ send: sendRequest }, ENDPOINTS[scope].live, toQuery(filter), { signal });
+  followRequests<RequestEntry>({ send: sendRequest }, ENDPOINTS[scope], toQuery(filter), { signal });
 
 /** Downloads the calls that match the filter, at most 50,000. */
 export async function downloadRequests(scope: RequestScope, filter: RequestFilter): Promise<void> {

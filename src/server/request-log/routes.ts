@@ -136,8 +136,7 @@ function addLiveRoutes(routes: RouteRegistry, { liveViews, credentialWatch, own,
       watchAccess: (onEnd) => credentialWatch.watch(caller, onEnd),
     });
     const { raw } = reply;
-    write(raw, ': open\n\n');
-    // The status has already been sent, so no error response is possible; the client reconnects.
+    // The head is decided, so no error response is possible; the client reconnects.
     const fail = (error: unknown): void => {
       request.log.warn({ err: error, requestId: request.id }, 'a live view of the request log failed');
       raw.end();
@@ -152,6 +151,8 @@ function addLiveRoutes(routes: RouteRegistry, { liveViews, credentialWatch, own,
     };
     const close = await liveViews.open(listener).catch(fail);
     if (close === undefined) return reply;
+    // Sent with the head: a client lists the calls it missed once it has the head, and the view must not begin later.
+    write(raw, ': open\n\n');
     const end = (): void => {
       close();
       raw.end();
