@@ -46,69 +46,92 @@ export function buildReport(head: ReportHead, found: ImportSummary, proof: Impor
   return proof === undefined ? report : { ...report, proof };
 }
 
+/** Translates the texts of the page, which are English. */
+interface PageTranslation {
+  /** Language of the translated texts, as in HTML's `lang`. */
+  readonly language: string;
+  /** Translates a heading, a label or the name of a kind. */
+  readonly phrase: (text: string) => string;
+  /** Translates a remark, which contains its values. */
+  readonly message: (text: string) => string;
+}
+
 /** Renders the report as a self-contained page for reading and archiving. */
-export function toReportPage(report: ImportReport): string {
-  const { proof } = report;
+export function toReportPage(report: ImportReport, translation: PageTranslation): string {
+  const { mode, proof } = report;
+  const { phrase: word, message: sentence } = translation;
+  const title = word(
+    mode === 'dry-run' ? 'What an import would do' : mode === 'apply' ? 'Import' : 'Check of an import',
+  );
   return html`<!doctype html>
-<html lang="en">
+<html lang="${translation.language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${TITLES[report.mode]}</title>
+<title>${title}</title>
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }
 table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8884; vertical-align: top }
 td.number { text-align: right; font-variant-numeric: tabular-nums }
 </style>
-<h1>${TITLES[report.mode]}</h1>
+<h1>${title}</h1>
 <p>${report.program} (${report.generation}), ${report.engine}: ${report.source}. ${report.madeAt}</p>
-${proof === undefined ? undefined : proofPart(proof)}
-${report.warnings.map((warning) => html`<p><strong>${warning}</strong></p>`)}
-<h2>Rows</h2>
+${proof === undefined ? undefined : proofPart(proof, translation)}
+${report.warnings.map((warning) => html`<p><strong>${sentence(warning)}</strong></p>`)}
+<h2>${word('Rows')}</h2>
 <table>
-<tr><th>Kind<th>Read<th>Imported<th>Skipped</tr>
+<tr><th>${word('Kind')}<th>${word('Read')}<th>${word('Imported')}<th>${word('Skipped')}</tr>
 ${Object.entries(report.counts).map(
   ([kind, { read, imported, skipped }]) =>
-    html`<tr><td>${kind}<td class="number">${read}<td class="number">${imported}<td class="number">${skipped}</tr>`,
+    html`<tr><td>${word(kind)}<td class="number">${read}<td class="number">${imported}<td class="number">${skipped}</tr>`,
 )}
 </table>
-<h2>Sums, in quota</h2>
+<h2>${word('Sums, in the smallest unit of credits')}</h2>
 <table>
-${Object.entries(report.sums).map(
-  ([name, sum]) => html`<tr><td>${SUM_TITLES[name] ?? name}<td class="number">${sum}</tr>`,
-)}
+${sumRows(report.sums, word).map(([name, sum]) => html`<tr><td>${name}<td class="number">${sum}</tr>`)}
 </table>
-<h2>What does not come over, or is different</h2>
-${list(report.findings.map(({ kind, source, result, text }) => [kind, source, result, text]))}
+<h2>${word('What does not come over, or is different')}</h2>
+${list(report.findings, translation)}
 </html>
 `.text;
 }
 
-const TITLES = { 'dry-run': 'What an import would do', apply: 'Import', verify: 'Check of an import' } as const;
+const sumRows = (
+  sums: ImportReport['sums'],
+  word: PageTranslation['phrase'],
+): readonly (readonly [string, string])[] => [
+  [word('Balances of the accounts that come over'), sums.balance],
+  [word('of it added to balances'), sums.granted],
+  [word('Debts: accounts that were overdrawn there start with 0 here'), sums.debts],
+  [word('Balances of accounts that do not come over'), sums.leftBehind],
+  [word('What limited keys may still spend'), sums.keyLimits],
+  [word('Unused redemption codes'), sums.codes],
+  [word('What running plans still cover; not carried over'), sums.subscriptions],
+  [word('Paid for videos that had ended; shown as history'), sums.endedTasks],
+  [word('Paid for videos that are not finished'), sums.unfinishedTasks],
+  [word('of it held here for those that are polled on'), sums.heldTasks],
+];
 
-const SUM_TITLES: Readonly<Record<string, string>> = {
-  balance: 'Balances of the accounts that come over',
-  granted: 'of it into wallets',
-  debts: 'Debts: accounts that were overdrawn there start with 0 here',
-  leftBehind: 'Balances of accounts that do not come over',
-  keyLimits: 'What limited keys may still spend',
-  codes: 'Unused redemption codes',
-  subscriptions: 'What running plans still cover; not carried over',
-  endedTasks: 'Paid for videos that had ended; shown as history',
-  unfinishedTasks: 'Paid for videos that are not finished',
-  heldTasks: 'of it held here for those that are polled on',
-};
+function proofPart(
+  { discrepancies, changes }: NonNullable<ImportReport['proof']>,
+  translation: PageTranslation,
+): Markup {
+  const { phrase: word } = translation;
+  if (discrepancies.length > 0)
+    return html`<h2>${word('What does not agree')}</h2>
+${list(discrepancies, translation)}`;
+  return html`<p><strong>${word('Proved: each account has what it had, each key works for its account, the ledger adds up.')}</strong></p>
+${changes.length === 0 ? '' : html`<h2>${word('Changed here since')}</h2>${list(changes, translation)}`}`;
+}
 
-const proofPart = ({ discrepancies, changes }: NonNullable<ImportReport['proof']>): Markup =>
-  discrepancies.length === 0
-    ? html`<p><strong>Everything agrees:</strong> each account has what it had, each key works for its account, the ledger adds up.
-</p>
-${changes.length === 0 ? '' : html`<h2>Changed here since</h2>${list(changes.map(({ kind, source, text }) => [kind, source, text]))}`}`
-    : html`<h2>What does not agree</h2>
-${list(discrepancies.map(({ kind, source, text }) => [kind, source, text]))}`;
-
-const list = (rows: readonly (readonly string[])[]): Markup =>
+const list = (
+  rows: readonly (Finding | Discrepancy)[],
+  { phrase: word, message: sentence }: PageTranslation,
+): Markup =>
   rows.length === 0
-    ? html`<p>Nothing.</p>`
+    ? html`<p>${word('Nothing.')}</p>`
     : html`<table>
-${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}`)}</tr>`)}
+${rows.map((row) => {
+  const result = 'result' in row ? html`<td>${word(row.result)}` : undefined;
+  return html`<tr><td>${word(row.kind)}<td>${row.source}${result}<td>${sentence(row.text)}</tr>`;
+})}
 </table>`;

@@ -46,6 +46,24 @@ forEachDatabase((name, _open, freshUrl, emptyUrl) => {
     assert.match(readFileSync(page, 'utf8'), /<h1>What an import would do<\/h1>.*channel<td>3<td>skipped/s);
   });
 
+  it('writes the page in the language of the locale', async () => {
+    const page = join(folder, 'chinese.html');
+    cli.env.LC_ALL = 'zh_CN.UTF-8';
+    try {
+      assert.equal((await run('--report', page)).code, 0);
+    } finally {
+      delete cli.env.LC_ALL;
+    }
+    const text = readFileSync(page, 'utf8');
+    assert.match(text, /<html lang="zh-CN">.*<h1>导入预演<\/h1>.*<tr><td>渠道<td>3<td>跳过<td>/s);
+    const labels = [...text.matchAll(/<(?:title|h1|h2|th)>([^<]+)/g)].map(([, label]) => label ?? '');
+    assert.ok(labels.length > 7);
+    assert.deepEqual(
+      labels.filter((label) => !/\p{Script=Han}/u.test(label)),
+      [],
+    );
+  });
+
   it('rejects a database that the service was never started on, and creates no tables in it', async () => {
     const url = await emptyUrl();
     if (name === 'sqlite') writeFileSync(url.slice('sqlite:'.length), '');

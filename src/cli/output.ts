@@ -14,6 +14,7 @@ export const PLAIN: RenderTarget = { isTerminal: false, hasColor: false };
 
 /** Texts for people in the language of the locale, by the English ones; unknown ones stay as they are. */
 export interface Translation {
+  readonly language: 'en' | 'zh-CN';
   /** Translates messages, which contain their values. */
   readonly message: (text: string) => string;
   /** Translates a text of a result, in which `#` stands for a value. */
@@ -24,7 +25,7 @@ export interface Translation {
 
 const same = (text: string): string => text;
 /** The texts as they are in the code. */
-export const ENGLISH: Translation = { message: same, phrase: same, quantity: same };
+export const ENGLISH: Translation = { language: 'en', message: same, phrase: same, quantity: same };
 
 /** Writes results to standard output, progress and errors to standard error, so that output can be piped. */
 export class Output {

@@ -576,6 +576,7 @@ const translateUnit = (value: string): string =>
 
 /** Chinese texts of everything the command line prints to a person. */
 export const CHINESE: Translation = {
+  language: 'zh-CN',
   message: translateOutput,
   phrase: (text) => PHRASES_ZH_CN[text] ?? FAILURE_TEXTS.get(text) ?? text,
   quantity: translateUnit,

@@ -6,7 +6,7 @@ import {
   alignColumns,
   formatProgressBar,
   joinTexts,
-  type Output,
+  Output,
   phrase,
   type Rendering,
   render,
@@ -91,7 +91,9 @@ export function addImportCommand(program: Command, run: RunCommand): void {
         if (options.report !== undefined)
           writeFileSync(
             options.report,
-            options.report.endsWith('.html') ? importer.toReportPage(report) : `${JSON.stringify(report, null, 2)}\n`,
+            options.report.endsWith('.html')
+              ? importer.toReportPage(report, Output.translation)
+              : `${JSON.stringify(report, null, 2)}\n`,
             { mode: 0o600 },
           );
         describeReport(output, report, options.report);
