@@ -163,7 +163,9 @@ export const xai = defineSimulator({
       operation: 'query',
       handle({ params }, context) {
         const job = context.jobs.find(params.id ?? '');
-        return job ? jsonResponse(200, toTask(job, context)) : refusal('not_found');
+        if (!job) return refusal('not_found');
+        const task = toTask(job, context);
+        return jsonResponse(task.status === 'pending' || task.status === 'processing' ? 202 : 200, task);
       },
     },
     { method: 'GET', path: '/v1/models', operation: 'other', handle: () => jsonResponse(200, { data: [] }) },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
-import { UnsupportedRequestError } from '../../upstreams/upstream.ts';
+import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
 import type { VideoRequest } from '../adapter.ts';
 import { xai } from './adapter.ts';
 
@@ -32,6 +32,26 @@ test('status words are mapped to states, and a video withheld by moderation is r
   assert.deepEqual(states, ['QUEUED', 'SUCCESS', 'FAILURE', 'FAILURE', 'FAILURE']);
   assert.equal((await query(REPLIES.filtered)).error?.reason, 'policy');
   assert.equal((await query({ code: 'not-found', error: 'Request not found.' }, 404)).error?.reason, 'missing');
+});
+
+test('a 202 without a status means that the job runs; a 200 without one means nothing', async () => {
+  for (const [json, text] of [
+    [undefined, ''],
+    [{}, '{}'],
+    [{ status: null }, '{"status":null}'],
+  ] as const) {
+    const outcome = await xai.query(HANDLE, fixedResponseContext({ json, text, status: 202 }));
+    assert.equal(outcome.state, 'IN_PROGRESS', text);
+    await assert.rejects(xai.query(HANDLE, fixedResponseContext({ json, text, status: 200 })), PollFailed, text);
+  }
+  for (const [json, text] of [
+    [undefined, '{"status":'],
+    [{ status: { unexpected: true } }, '{"status":{"unexpected":true}}'],
+  ] as const)
+    await assert.rejects(xai.query(HANDLE, fixedResponseContext({ json, text, status: 202 })), PollFailed, text);
+  const waiting = await query({ status: 'pending', progress: 24 }, 202);
+  assert.deepEqual([waiting.state, waiting.progress], ['QUEUED', 24]);
+  assert.equal((await query(REPLIES.failed, 202)).state, 'FAILURE');
 });
 
 test('the price follows seconds and resolution; an edit has the length of its source', () => {

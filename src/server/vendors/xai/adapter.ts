@@ -59,7 +59,7 @@ import {
   unreadablePoll,
   unwrapTask,
 } from '../json-calls.ts';
-import { asId, asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
+import { asId, asPercent, asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
 
 /** Models of xAI's video API (docs.x.ai/developers/model-capabilities/video). */
 
@@ -247,11 +247,14 @@ function parseTask(response: BufferedResponse): QueryOutcome {
   // A finished request may lack its status.
   const isBare = task?.status == null && asObject(task?.video) !== undefined;
   const word = isBare ? 'done' : asText(task?.status);
-  if (!task || word === undefined) throw unreadablePoll(response);
   const raw = toRawResponse(response);
+  // The vendor answers 202 while it works, at times without a body.
+  const isSilent = task === undefined ? response.text.trim() === '' : task.status == null;
+  if (response.status === 202 && word === undefined && isSilent) return { state: 'IN_PROGRESS', raw };
+  if (!task || word === undefined) throw unreadablePoll(response);
   const state = readTaskState(word);
   if (state === 'FAILURE') return toFailure(task, response, word);
-  if (state !== 'SUCCESS') return { state, raw };
+  if (state !== 'SUCCESS') return defined({ state, progress: asPercent(task.progress), raw });
   const video = asObject(task.video);
   if (video?.respect_moderation === false)
     return failedTask(raw, { reason: 'policy', cause: 'result_refused', code: 'respect_moderation' });
