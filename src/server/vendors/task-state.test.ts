@@ -10,6 +10,8 @@ test('case, tense and separators of a status word do not matter', () => {
   for (const word of ['IN_QUEUE', 'InQueue', 'Pending', 'queueing']) assert.equal(readTaskState(word), 'QUEUED', word);
   for (const word of ['InProgress', 'in-progress', 'RUNNING', 'generating', 'TASK_STATUS_PROCESSING'])
     assert.equal(readTaskState(word), 'IN_PROGRESS', word);
+  for (const word of ['initializing', 'starting', 'preprocessing', 'CANCELING', 'cancelling'])
+    assert.ok(['SUBMITTED', 'IN_PROGRESS'].includes(readTaskState(word)), word);
   for (const word of ['', 'weird', 'constructor', 7, null, {}]) assert.equal(readTaskState(word), 'UNKNOWN');
 });
 
