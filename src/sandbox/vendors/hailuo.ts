@@ -49,11 +49,11 @@ function isMedia(kind: string, url: unknown): boolean {
 async function uploadFile(request: SimulatorRequest, context: SimulatorContext): Promise<SimulatorResponse> {
   const form = await request.form();
   const file = form.get('file');
-  if (!(file instanceof Blob) || form.get('purpose') !== 'video_understanding')
+  if (!(file instanceof Blob) || form.get('purpose') !== 'video_generation_input')
     return refusal(2013, 'invalid params, purpose or file');
   const id = newDigits(context.now());
   files.set(id, file.size);
-  const entry = { file_id: Number(id), bytes: file.size, filename: 'input', purpose: 'video_understanding' };
+  const entry = { file_id: Number(id), bytes: file.size, filename: 'input', purpose: 'video_generation_input' };
   return refusal(0, 'success', { file: entry });
 }
 

@@ -377,7 +377,7 @@ export const hailuo: VendorAdapter = {
   upload: {
     maxBytes: H3_UPLOAD_BYTES,
     async send(file, context) {
-      const form = toMultipart({ purpose: 'video_understanding' }, file, 'file');
+      const form = toMultipart({ purpose: 'video_generation_input' }, file, 'file');
       const headers = { ...bearerHeaders(context), 'content-type': form.contentType };
       const url = `${baseUrlOf(context)}/v1/files/upload`;
       const response = await context.sendJson({
