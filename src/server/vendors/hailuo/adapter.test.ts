@@ -372,6 +372,28 @@ describe('h3 protocol', () => {
     assert.deepEqual([error.reason, error.code], ['policy', '1026']);
   });
 
+  test('an error of the first protocol under HTTP 200 is read as in the first', async () => {
+    const refusal = (code: number) => ({ base_resp: { status_code: code, status_msg: 'words' } });
+    for (const [code, reason] of [
+      [1002, 'rate'],
+      [1004, 'auth'],
+      [1008, 'billing'],
+      [1026, 'policy'],
+      [2013, 'user'],
+    ] as const) {
+      const sent = await hailuo.submit(
+        videoRequest({ model: 'MiniMax-H3' }),
+        fixedResponseContext({ json: refusal(code) }),
+      );
+      assert.deepEqual([sent.kind, sent.kind === 'refused' && sent.error.reason], ['refused', reason], `${code}`);
+    }
+    const poll = (code: number) => hailuo.query(HANDLE, fixedResponseContext({ json: refusal(code) }));
+    for (const code of [1000, 1002, 1004, 1008])
+      await assert.rejects(poll(code), (error) => error instanceof PollFailed && !error.isOdd, `${code}`);
+    assert.equal((await poll(2013)).error?.reason, 'missing');
+    await assert.rejects(poll(0), (error) => error instanceof PollFailed && error.isOdd);
+  });
+
   test('5,000 mutated responses: no crash, no wrong final state', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryMutatedJson(Object.values(replies)), async (json) => {

@@ -230,6 +230,17 @@ interface Handle {
 const parseHandle = (handle: Json): Handle => asObject(handle) as unknown as Handle;
 
 /**
+ * What a poll refused under HTTP 200 says about the task.
+ * @throws PollFailed if it is about the account or the vendor
+ */
+function parseRefusal(raw: Json, error: VendorError): QueryOutcome {
+  // The poll sends only the id, so a refused parameter is an unknown id.
+  if (error.code === '2013') return failedTask(raw, { ...error, reason: 'missing' });
+  if (error.reason === 'policy') return failedTask(raw, error);
+  throw rejectedPoll(error);
+}
+
+/**
  * Parses the response to a poll; `fileId` if the video can be queried.
  * @throws PollFailed if it reports no state
  */
@@ -242,12 +253,7 @@ function parseStatus(response: BufferedResponse, taskId: string, nowMs: number):
   const word = asText(reply.status);
   const state = word === undefined ? undefined : readTaskState(word);
   const isRefused = error.code !== '';
-  if (state === undefined && isRefused) {
-    // The poll sends only the id, so a refused parameter is an unknown id.
-    if (error.code === '2013') return failedTask(raw, { ...error, reason: 'missing' });
-    if (error.reason === 'policy') return failedTask(raw, error);
-    throw rejectedPoll(error);
-  }
+  if (state === undefined && isRefused) return parseRefusal(raw, error);
   if (state === 'FAILURE') {
     if (isRefused) return failedTask(raw, error);
     const reported = readReason(reply.error, { ...reply, base_resp: undefined, status: undefined }, reply.base_resp);
@@ -577,6 +583,8 @@ function parseStatusH3(response: BufferedResponse, taskId: string, nowMs: number
   }
   if (!isSuccessStatus(response)) throw rejectedPoll(toErrorH3(response, nowMs));
   const task = asObject(asObject(response.json)?.task);
+  const refusal = task ? undefined : refusalIn(response, nowMs);
+  if (refusal) return parseRefusal(raw, refusal);
   if (!task || isForeignId(task.id, taskId)) throw unreadablePoll(response);
   const word = asText(task.status) ?? '';
   const state = readTaskState(word);
@@ -617,8 +625,16 @@ const CLASS_BY_MESSAGE_CODE: Readonly<Record<string, ErrorClass>> = {
   2061: { reason: 'model' },
 };
 
+/** The first protocol's error, which the second returns for some refusals, under HTTP 200 as well. */
+function refusalIn(response: BufferedResponse, nowMs: number): VendorError | undefined {
+  const error = toError(response, nowMs);
+  return error.code !== '' && error.isPage !== true ? error : undefined;
+}
+
 /** Parses an error response of the second protocol. */
 export function toErrorH3(response: BufferedResponse, nowMs: number): VendorError {
+  const refusal = refusalIn(response, nowMs);
+  if (refusal) return refusal;
   const error = asObject(asObject(response.json)?.error);
   const message = asText(error?.message) ?? '';
   const type = asText(error?.type) ?? '';
@@ -643,7 +659,9 @@ async function submitH3(
   const url = `${connection.origin}/v2/video_generation`;
   const sent = await postJson(context, url, connection.headers, toBodyH3(request, metadata));
   const response = unwrapResponse(sent, isOwnForm);
-  if (response.status >= 400) return refusedSubmit(toErrorH3(response, context.now()), response);
+  const read = response.status >= 400 ? toErrorH3 : refusalIn;
+  const error = read(response, context.now());
+  if (error) return refusedSubmit(error, response);
   const taskId = isSuccessStatus(response) ? asId(asObject(response.json)?.task_id) : undefined;
   return acceptedSubmit(taskId, response, { taskId: taskId ?? '', version: 2 });
 }
