@@ -115,6 +115,21 @@ test('remix and delete reach the vendor', async () => {
   assert.deepEqual([gone.state, gone.error?.reason], ['FAILURE', 'missing']);
 });
 
+test('a gateway may pack the same video differently into the id of each response', async () => {
+  const pack = (model: string, id: string, encoding: 'base64' | 'base64url' = 'base64') =>
+    `video_${Buffer.from(`litellm:custom_llm_provider:vertex_ai;model_id:${model};video_id:${id}`).toString(encoding)}`;
+  const inner = 'projects/p/locations/l/publishers/google/models/veo-3.1/operations/7';
+  const id = pack('deployment-1', inner);
+  const poll = (answered: string, status = 'in_progress') =>
+    sora.query({ id }, fixedResponseContext({ json: { id: answered, object: 'video', status } }));
+  for (const same of [id, pack('', inner), pack('veo-3.1', inner, 'base64url'), inner]) {
+    const { state, raw } = await poll(same);
+    assert.deepEqual([state, (raw as { id: string }).id], ['IN_PROGRESS', id], same);
+  }
+  for (const other of [pack('deployment-1', `${inner}8`), `${inner}8`, 'video_7'])
+    await assert.rejects(poll(other), PollFailed, other);
+});
+
 test('the vendor’s status words end jobs as failed; an unknown word ends none', async () => {
   const ends = [
     ['[fail]', 'FAILURE', 'video_generation_failed', 'other'],

@@ -223,6 +223,19 @@ const stateOf = (video: UntrustedObject | undefined): TaskStatus | undefined => 
   return word === undefined ? undefined : readTaskState(word, STATES);
 };
 
+/**
+ * The provider's id inside one of LiteLLM, which packs it with the deployment, and not in the same way for every answer
+ * (BerriAI/litellm, `litellm/types/videos/utils.py`).
+ */
+function unpackId(id: string): string {
+  const packed = /^video_([\w+/=-]+)$/.exec(id)?.[1] ?? '';
+  return /^litellm:.*;video_id:(.+)$/.exec(Buffer.from(packed, 'base64').toString('latin1'))?.[1] ?? id;
+}
+
+/** Whether a response is about the video `id`. */
+const isAboutVideo = (video: UntrustedObject, id: string): boolean =>
+  isAboutTask(video, id) || unpackId(asId(video.id) ?? '') === unpackId(id);
+
 /** The upstream's object without the envelope and the row numbers of relays, so that it can be returned to callers. */
 function toRawVideo(response: BufferedResponse, video: UntrustedObject | undefined, id: string): Json {
   const typed = withDocumentedTypes(video);
@@ -373,7 +386,7 @@ export const sora: VendorAdapter = {
       return failedTask(toRawResponse(response), { ...reported, reason: 'missing', httpStatus: 404 });
     if (response.status >= 400) throw rejectedPoll(parseError(response, context.now()));
     const state = stateOf(video);
-    if (!video || state === undefined || !isAboutTask(video, id)) throw unreadablePoll(response);
+    if (!video || state === undefined || !isAboutVideo(video, id)) throw unreadablePoll(response);
     const raw = toRawVideo(response, video, id);
     if (state === 'SUCCESS') return { state, artifact: toArtifact(video), raw };
     if (state === 'FAILURE') return parseFailure(video, response, raw);
