@@ -14,7 +14,9 @@ const IMAGE: MediaInput = { url: 'https://img.example/a.png' };
 const images = (count: number): MediaInput[] =>
   Array.from({ length: count }, (_, index) => ({ ...IMAGE, url: `https://img.example/${index}.png` }));
 
-type Asked = Partial<Pick<VideoRequest, 'seconds' | 'mode' | 'size' | 'metadata' | 'images'>>;
+type Asked = Partial<
+  Pick<VideoRequest, 'seconds' | 'mode' | 'size' | 'metadata' | 'images' | 'videos' | 'inputSeconds' | 'operation'>
+>;
 /** A vendor's published price of one video; `units` is the vendor's count for it. */
 type Example = readonly [model: string, asked: Asked, amount: number, currency: keyof typeof QUOTA, units?: number];
 
@@ -30,6 +32,8 @@ const wan = (resolution: string, seconds: number, more: Asked = {}): Asked => ({
   ...more,
 });
 
+const CLIP = { url: 'https://videos.example/a.mp4', role: 'reference' as const };
+const SOURCE = { ...CLIP, role: 'source' as const };
 const EDITED = { input: { video_url: 'https://videos.example/a.mp4' }, parameters: { resolution: '720P' } };
 
 /** Published examples; the price of each model records their source and date (`listed`). */
@@ -89,6 +93,9 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['wan3.0-video', wan('1080P', 5), 6, 'CNY'],
     // At most ten seconds of input, and five of output.
     ['wan2.7-videoedit', { seconds: 5, metadata: EDITED }, 9, 'CNY'],
+    ['wan2.7-r2v', wan('720P', 5, { images: images(1) }), 3, 'CNY'],
+    ['wan2.7-r2v', wan('720P', 5, { videos: [CLIP], inputSeconds: 8 }), 6, 'CNY'],
+    ['wan2.7-i2v', wan('1080P', 10, { videos: [SOURCE], inputSeconds: 4, operation: 'extend' }), 14, 'CNY'],
   ],
   veo: [
     ['veo-3.1-generate-001', { seconds: 8, metadata: { resolution: '1080p' } }, 3.2, 'USD'],

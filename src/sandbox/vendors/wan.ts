@@ -48,8 +48,8 @@ const ERRORS: Readonly<Partial<Record<JobPhase, { code: string; message: string 
   filtered: { code: 'DataInspectionFailed', message: 'Output data may contain inappropriate content.' },
 };
 
-/** Assumed length of every video to edit, because the simulator does not download files. */
-const EDITED_SECONDS = 5;
+/** Assumed length of every input video, because the simulator does not download files. */
+const INPUT_SECONDS = 5;
 
 /** Errors that fail an accepted task once the vendor processes it. */
 const complaints = new WeakMap<Job, string>();
@@ -57,12 +57,26 @@ const complaints = new WeakMap<Job, string>();
 /** `YYYY-MM-DD HH:mm:ss.SSS` in Beijing time, without the time zone. */
 const toTime = (ms: number): string => new Date(ms + 8 * 3_600_000).toISOString().replace('T', ' ').replace('Z', '');
 
+/** Seconds of videos to refer to or to extend, which are billed. */
+function referredSeconds({ input, model }: Job): number {
+  const { media, reference_urls: urls } = asFields(asFields(input).input);
+  const isClip = (type: unknown): boolean => type === 'reference_video' || type === 'first_clip';
+  const hasClip = Array.isArray(media) && media.some((item) => isClip(asFields(item).type));
+  const hasVideo = Array.isArray(urls) && urls.some((each) => /\.(?:mp4|mov)\b/.test(String(each)));
+  return /^wan2/.test(model) && (hasClip || hasVideo) ? INPUT_SECONDS : 0;
+}
+
 /** Three shapes: older models, newer ones, and references, whose numbers have a decimal point. */
 function toUsage(job: Job): Readonly<Record<string, unknown>> {
   if (/2\.[12]-/.test(job.model)) return { video_duration: job.seconds, video_count: 1, SR: 720 };
   if (job.model === 'wan2.7-videoedit') {
-    const seconds = { input_video_duration: EDITED_SECONDS, output_video_duration: job.seconds };
-    return { duration: EDITED_SECONDS + job.seconds, ...seconds, video_count: 1, SR: 720 };
+    const seconds = { input_video_duration: INPUT_SECONDS, output_video_duration: job.seconds };
+    return { duration: INPUT_SECONDS + job.seconds, ...seconds, video_count: 1, SR: 720 };
+  }
+  const input = referredSeconds(job);
+  if (input > 0) {
+    const seconds = { input_video_duration: input, output_video_duration: job.seconds };
+    return { duration: input + job.seconds, ...seconds, video_count: 1, SR: 720 };
   }
   const duration = job.model.includes('r2v') ? `${job.seconds}.0` : job.seconds;
   return { duration, input_video_duration: 0, output_video_duration: duration, video_count: 1, SR: 720 };

@@ -166,3 +166,10 @@ it('says that a video made here is unavailable if its file breaks off', async ()
     );
   }
 });
+
+it('leaves clips unmeasured whose length counts only beside a video', async () => {
+  const whenVideo = { lines: [{ when: { input_video: ['true'] }, per_input_second: 10 }, { per_second: 10 }] };
+  assert.deepEqual(await secondsOf('wan', { input: { audio_url: TWO } }, whenVideo), [undefined, 0]);
+  assert.deepEqual(await secondsOf('wan', { input: { audio_url: TWO, video_url: THREE } }, whenVideo), [5, 2]);
+  assert.deepEqual(await secondsOf('kling', { video_list: [{ video_url: THREE }] }, whenVideo), [3, 1]);
+});

@@ -116,10 +116,13 @@ export class InputResolver {
     use: InputUse,
     { adapter, price }: { readonly adapter: VendorAdapter; readonly price: Price },
   ): Promise<ResolvedInputs> {
-    const named = countsInputSeconds(price) ? await this.#measureNamed(adapter.clipsIn?.(metadata) ?? {}) : [];
-    if (given.length + named.length === 0) return NO_INPUTS;
     const located = await Promise.all(given.map((input) => this.#locate(input, owner)));
-    const isPriced = operation !== 'generate' || countsInputSeconds(price);
+    const clips = adapter.clipsIn?.(metadata) ?? {};
+    const hasVideo = located.some(({ type }) => type === 'video') || namesVideo(clips);
+    const isCounted = countsInputSeconds(price, hasVideo);
+    const named = isCounted ? await this.#measureNamed(clips) : [];
+    if (given.length + named.length === 0) return NO_INPUTS;
+    const isPriced = operation !== 'generate' || isCounted;
     const inputs = await Promise.all(
       withRoles(located, use).map(async (input): Promise<ResolvedInput> => {
         const { source, ...rest } = input;
@@ -310,9 +313,16 @@ function noSuchFile(param: string): AppError {
   return invalidRequest(`${field} names no file of yours.`, field);
 }
 
-const countsInputSeconds = (price: Price): boolean =>
+/** Whether one of the clips named in metadata is a video, by its path. */
+const namesVideo = (clips: Readonly<Record<string, unknown>>): boolean =>
+  Object.entries(clips).some(([path, url]) => url !== undefined && /video[^.]*$/.test(path));
+
+/** Whether the price of a request depends on the length of its inputs: some lines apply only to requests with a video. */
+const countsInputSeconds = (price: Price, hasVideo: boolean): boolean =>
   ((price as VideoPrice).lines ?? []).some(
-    ({ when = {}, per_input_second: rate = 0 }) => rate > 0 || Object.hasOwn(when, 'input_seconds'),
+    ({ when = {}, per_input_second: rate = 0 }) =>
+      (rate > 0 || Object.hasOwn(when, 'input_seconds')) &&
+      (hasVideo || when.input_video?.every((value) => String(value) === 'true') !== true),
   );
 
 /** An input whose bytes or URL are known, with its type and role. */

@@ -79,6 +79,29 @@ test('images are sent in the fields of the model line', () => {
   assert.deepEqual(input('wan3.0-video'), {});
 });
 
+test('up to five seconds of videos to refer to or to extend are billed too', () => {
+  const clip = { url: 'https://videos.example/a.mp4', role: 'reference' as const };
+  const source = { ...clip, role: 'source' as const };
+  const reserved = (request: Partial<VideoRequest>) =>
+    wan.billingFactors(videoRequest({ model: 'wan2.7-r2v', ...request })).inputSeconds;
+  assert.equal(reserved({ images: [url('a')] }), undefined);
+  for (const model of ['wan2.6-r2v', 'wan2.6-r2v-flash', 'wan2.7-r2v'])
+    assert.deepEqual(
+      [
+        reserved({ model, videos: [clip] }),
+        reserved({ model, videos: [clip], inputSeconds: 3 }),
+        reserved({ model, videos: [clip, clip], inputSeconds: 20 }),
+      ],
+      [5, 3, 5],
+      model,
+    );
+  assert.equal(reserved({ model: 'wan2.7-i2v', operation: 'extend', videos: [source], inputSeconds: 8 }), 5);
+  const usage = { duration: 8, input_video_duration: 3, output_video_duration: 5 };
+  assert.deepEqual(wan.billedFacts?.({ usage }), { seconds: 5, input_seconds: 3 });
+  const none = { duration: '5.0', input_video_duration: 0, output_video_duration: '5.0' };
+  assert.deepEqual(wan.billedFacts?.({ usage: none }), { seconds: 5, input_seconds: 0 });
+});
+
 test('a video to be edited comes first in the list, and its own seconds are reserved too', () => {
   const model = 'wan2.7-videoedit';
   const video_url = 'https://videos.example/a.mp4';

@@ -49,9 +49,10 @@ import {
   UNKNOWN_FAILURE,
   unreadablePoll,
 } from '../json-calls.ts';
-import { asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
+import { asCode, asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
 import {
   IMAGE_COUNTS,
+  MAX_BILLED_SECONDS,
   MAX_EDITED_SECONDS,
   type ModelLine,
   modelLineOf,
@@ -323,6 +324,12 @@ export function toBody(request: VideoRequest): RequestBody {
 
 // --- Price ---
 
+/** Seconds of the videos in a request that are billed. One at the vendor's own address (`oss://`) is not measured. */
+function billedInputSeconds({ videos = [], inputSeconds }: VideoRequest, kind: RequestKind): number | undefined {
+  if (kind === 'media-edit') return inputSeconds ?? MAX_EDITED_SECONDS;
+  return videos.length === 0 ? undefined : Math.min(inputSeconds ?? MAX_BILLED_SECONDS, MAX_BILLED_SECONDS);
+}
+
 function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {
   const parameters = asObject(toBody(request).parameters);
   const exact = asText(parameters?.size);
@@ -331,10 +338,11 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   const byExact = kind === 'words' || kind === 'references' ? resolutionClassOf(exact ?? '') : undefined;
   const resolution = byExact ?? asText(parameters?.resolution);
   const audio = parameters?.audio ?? (modelLineOf(request.model)?.audioSwitch ? true : undefined);
-  // The whole video is edited unless a length is given. One at the vendor's own address (`oss://`) is not measured.
-  const inputSeconds = kind === 'media-edit' ? (request.inputSeconds ?? MAX_EDITED_SECONDS) : undefined;
+  // The whole video is edited unless a length is given.
+  const inputSeconds = billedInputSeconds(request, kind);
+  const standard = kind === 'media-edit' ? inputSeconds : DEFAULT_SECONDS;
   return defined({
-    seconds: parseSeconds(parameters?.duration ?? inputSeconds ?? DEFAULT_SECONDS, 'duration'),
+    seconds: parseSeconds(parameters?.duration ?? standard, 'duration'),
     inputSeconds,
     factors: knownFactors({ resolution, size: request.size, audio }),
   });
@@ -494,7 +502,8 @@ export const wan: VendorAdapter = {
    */
   billedFacts(raw) {
     const usage = asObject(unwrap(raw)?.usage) ?? asObject(taskOf(raw)?.usage);
-    const input = billedSeconds(usage?.input_video_duration)?.seconds;
+    const hasNone = Number(asCode(usage?.input_video_duration) ?? Number.NaN) === 0;
+    const input = hasNone ? 0 : billedSeconds(usage?.input_video_duration)?.seconds;
     const rest = Number(usage?.duration) - Number(usage?.input_video_duration);
     const output = billedSeconds(usage?.output_video_duration, rest)?.seconds;
     if (input !== undefined && output !== undefined) return { seconds: output, input_seconds: input };

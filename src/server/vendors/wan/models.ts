@@ -36,6 +36,18 @@ const withInput = (rates: Rates): VideoPrice => ({
   settle_by: 'vendor',
 });
 
+/** Like `withInput`, for models that also work without a video. */
+const withReferences = (rates: Rates): VideoPrice => ({
+  lines: [
+    ...(withInput(rates).lines ?? []).map(({ when, ...line }) => ({
+      when: { ...when, input_video: ['true'] },
+      ...line,
+    })),
+    ...(bySecond(rates).lines ?? []),
+  ],
+  settle_by: 'vendor',
+});
+
 /** Prices of models whose audio can be switched off, which costs less. */
 const withSwitch = (sound: Rates, silent: Rates): VideoPrice => ({
   lines: [
@@ -84,17 +96,28 @@ const RATES: Readonly<Record<string, Rates>> = {
   'happyhorse-1.0-r2v': HORSE_1_0,
 };
 
+/** Models that take videos to refer to or to extend, whose seconds are billed (at most `MAX_BILLED_SECONDS`). */
+const BILLS_REFERENCES = /^wan2\.(?:6-r2v|7-r2v|7-i2v)/;
+
 function wanPrice(id: string): VideoPrice {
   if (id === 'wan2.6-i2v-flash') return withSwitch({ '720P': 0.3, '1080P': 0.5 }, { '720P': 0.15, '1080P': 0.25 });
   const rates = RATES[id];
   if (rates === undefined) throw new Error(`no price of ${id}`);
-  return id === 'wan2.7-videoedit' ? withInput(rates) : bySecond(rates);
+  if (id === 'wan2.7-videoedit') return withInput(rates);
+  return BILLS_REFERENCES.test(id) ? withReferences(rates) : bySecond(rates);
 }
 
 const PAGE = 'https://help.aliyun.com/zh/model-studio/model-pricing';
 const ARCREEL = 'Quoted by github.com/ArcReel/ArcReel (lib/config/registry.py, docs/research).';
 
+const REFERENCES = 'That seconds of input videos count is quoted by github.com/Comfy-Org/ComfyUI (nodes_wan.py).';
+
 function wanPriceSource(id: string): PriceSource {
+  const rates = rateSource(id);
+  return BILLS_REFERENCES.test(id) ? { ...rates, note: `${rates.note} ${REFERENCES}` } : rates;
+}
+
+function rateSource(id: string): PriceSource {
   if (id === 'wan2.7-videoedit')
     return {
       source: PAGE,
@@ -152,6 +175,8 @@ const LONG = { min: 2, max: 15, default: 5 };
 const HORSE = { min: 3, max: 15, default: 5 };
 /** The longest video that can be edited ("Wan2.7 - video editing": 2 to 10 seconds). */
 export const MAX_EDITED_SECONDS = 10;
+/** The seconds of reference videos that are billed, together, and those of a video to extend. */
+export const MAX_BILLED_SECONDS = 5;
 const HD = ['1080P', '720P'];
 const ALL = ['1080P', '720P', '480P'];
 
