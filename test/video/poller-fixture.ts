@@ -35,6 +35,7 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
     faultPoint: () => {},
   });
   const reports: CallOutcome[] = [];
+  const stopped: string[] = [];
   const adapter: Pick<VendorAdapter, 'query'> = {
     async query() {
       const next = typeof outcome === 'function' ? outcome() : outcome;
@@ -57,10 +58,11 @@ export function makePoller(database: Database<Tables>, quota: Ledger, clock: Man
       calls: new UpstreamCalls({} as ConstructorParameters<typeof UpstreamCalls>[0], clock),
     }),
     retryLost: async () => false,
+    stopJob: ({ id }) => void stopped.push(id),
     syncPeriodMs: 1_000,
     ambiguousTtlMs: HOUR_MS,
     taskTimeoutMs: 24 * HOUR_MS,
     submitVisibilityMs: 120_000,
   });
-  return { completion, poller, store, reports };
+  return { completion, poller, store, reports, stopped };
 }

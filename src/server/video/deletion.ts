@@ -52,8 +52,8 @@ interface VendorVideoDeletionDependencies {
 }
 
 /**
- * Deletes videos at vendors that support deletion, after they were deleted here. Best effort: failures are only logged,
- * and no request waits for the result.
+ * Deletes jobs at vendors that support deletion, after the videos were deleted or given up here; some vendors stop a
+ * running job by that. Best effort: failures are only logged, and no request waits for the result.
  */
 export class VendorVideoDeletion {
   readonly #dependencies: VendorVideoDeletionDependencies;

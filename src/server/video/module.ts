@@ -154,7 +154,9 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const vendorFiles = new VendorFiles({ ...shared, urlRefresher, inlineFileCache });
   const results = new ResultCheck({ vendorFiles, log });
   const retryLost = (task: Task): Promise<boolean> => queue.retryLost(task);
-  const poller = new TaskPoller({ ...shared, completion, results, retryLost });
+  const vendorDeletion = new VendorVideoDeletion(shared);
+  const stopJob = (task: Task): void => vendorDeletion.start(task);
+  const poller = new TaskPoller({ ...shared, completion, results, retryLost, stopJob });
   const pollScheduler = makePollScheduler({ ...dependencies, poller, periodMs: syncPeriodMs });
 
   const downloadSlots = new DownloadSlots();
@@ -166,7 +168,6 @@ export function makeVideo(routes: RouteRegistry, dependencies: VideoDependencies
   const submission = makeSubmission({ ...shared, adminStore, completion, contentDelivery, playLinks });
   const { queue, submitter, quotes } = submission;
   const reader = new RefreshingTaskReader({ ...shared, poller, urlRefresher, queue });
-  const vendorDeletion = new VendorVideoDeletion(shared);
   const videoDeletion = new VideoDeletion({ ...shared, shares, vendorDeletion, queue });
 
   const renderer = new TaskRenderer(vendors, dependencies.baseUrl);

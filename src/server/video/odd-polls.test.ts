@@ -5,6 +5,7 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
 import { makePoller } from '../../../test/video/poller-fixture.ts';
 import { insertTask } from '../../../test/video/task-fixture.ts';
+import { HOUR_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
 import { type ErrorReason, PollFailed, type VendorError } from '../upstreams/upstream.ts';
@@ -52,11 +53,12 @@ describe('odd polls', () => {
       });
       let answer: object = BUSY;
       const make = () => makePoller(database, ledger.quota, clock, () => answer);
-      let { poller, store, reports } = make();
+      let { poller, store, reports, stopped } = make();
       return {
         clock,
-        restart: () => ({ poller, store, reports } = make()),
+        restart: () => ({ poller, store, reports, stopped } = make()),
         reports: () => reports,
+        stopped: () => stopped,
         row: async () => (await store.findById('task_1')) as Task,
         async poll(next: object, afterMs = SECOND) {
           clock.advance(afterMs);
@@ -87,6 +89,30 @@ describe('odd polls', () => {
         await check();
       });
     }
+
+    it('a job that is given up is stopped at its vendor once; one that the vendor ended is not', async () => {
+      for (const [next, afterMs, expected] of [
+        [BUSY, 25 * HOUR_MS, ['task_1']],
+        [new PollFailed('no', toError('rate')), 25 * HOUR_MS, ['task_1']],
+        [failedTask({}, { reason: 'policy' }), 25 * HOUR_MS, []],
+        [failedTask({}, { reason: 'other' }), SECOND, []],
+      ] as const) {
+        const { poll, stopped, balance, check } = await start();
+        assert.equal(await poll(next, afterMs), 'ended');
+        assert.equal(await poll(next, afterMs), 'ended');
+        assert.deepEqual(stopped(), expected);
+        assert.equal(await balance(), GIVEN);
+        await check();
+      }
+      for (const [name, [answer]] of Object.entries(ODD)) {
+        const { poll, stopped } = await start();
+        await poll(BUSY, VISIBILITY);
+        for (const _ of [1, 2]) await poll(answer);
+        assert.deepEqual(stopped(), [], name);
+        assert.equal(await poll(answer), 'ended', name);
+        assert.deepEqual(stopped(), name === 'a task that is not found' ? [] : ['task_1'], name);
+      }
+    });
 
     it('a success without a file may be late, and fails the task with a refund the third time in a row', async () => {
       const { poll, row, balance, check, restart } = await start();

@@ -51,6 +51,8 @@ interface TaskPollerDependencies {
   readonly submitVisibilityMs: number;
   /** Lets a video wait again that its vendor never received; returns false if it did not wait before. */
   readonly retryLost: (task: Task) => Promise<boolean>;
+  /** Stops the job of a task that was given up here, where its vendor can. */
+  readonly stopJob: (task: Task) => void;
 }
 
 /** Consecutive odd polls that fail a task once its submit must be visible. */
@@ -102,11 +104,14 @@ export class TaskPoller {
       return 'failed' as const;
     });
     // The vendor has just been polled once more, so a video that finished in time is never lost to the deadline.
-    if (result !== 'ended' && isOverdue) {
-      await completion.fail(task, { cause: 'timeout', message: 'the task did not finish in time', code: 'timeout' });
-      return 'ended';
-    }
-    return result;
+    return result !== 'ended' && isOverdue ? this.#giveUp(task, OVERDUE) : result;
+  }
+
+  /** Fails a task whose job may still run, and be billed without a result. */
+  async #giveUp(task: Task, failure: Failure): Promise<PollResult> {
+    const { completion, stopJob } = this.#dependencies;
+    if (await completion.fail(task, failure)) stopJob(task);
+    return 'ended';
   }
 
   async #query(task: Task, upstream: VideoUpstream, signal: AbortSignal): Promise<PollResult> {
@@ -138,20 +143,17 @@ export class TaskPoller {
   }
 
   async #afterFailedQuery(task: Task, error: unknown): Promise<PollResult> {
-    const { log, completion } = this.#dependencies;
+    const { log } = this.#dependencies;
     const result = resultOf(error);
     if (!(error instanceof PollFailed) && !(error instanceof OutboundError))
       log.error({ err: error, taskId: task.id }, 'a poll failed by a fault of the adapter');
-    else if (result === 'odd' && (await this.#isDecided(task))) {
-      await completion.fail(task, toOddFailure(error));
-      return 'ended';
-    }
+    else if (result === 'odd' && (await this.#isDecided(task))) return this.#giveUp(task, toOddFailure(error));
     return result;
   }
 
   /** The vendor does not know the task, or returned a status that is not known here. */
   async #afterOddOutcome(task: Task, outcome: QueryOutcome): Promise<PollResult> {
-    const { state, raw } = outcome;
+    const { state } = outcome;
     this.#dependencies.log.warn(
       { taskId: task.id, vendor: task.vendor, state },
       'the vendor gave an odd answer about a task',
@@ -159,7 +161,7 @@ export class TaskPoller {
     // A vendor that reports success knows the task; only its file may be late.
     const isKnown = outcome.error?.cause === 'no_result';
     if (await this.#isDecided(task, isKnown))
-      return this.applyOutcome(task, state === 'UNKNOWN' ? { state: 'FAILURE', error: UNKNOWN_STATUS, raw } : outcome);
+      return state === 'UNKNOWN' ? this.#giveUp(task, UNKNOWN_STATUS) : this.applyOutcome(task, outcome);
     if (state === 'UNKNOWN') await this.applyOutcome(task, outcome);
     return 'odd';
   }
@@ -276,13 +278,11 @@ function resultOf(error: unknown): 'odd' | 'failed' | 'unreachable' {
 const isOddOutcome = ({ state, error }: QueryOutcome): boolean =>
   state === 'UNKNOWN' || (state === 'FAILURE' && (error?.reason === 'missing' || error?.cause === 'no_result'));
 
-const UNKNOWN_STATUS: VendorError = {
-  reason: 'other',
+const OVERDUE: Failure = { cause: 'timeout', message: 'the task did not finish in time', code: 'timeout' };
+const UNKNOWN_STATUS: Failure = {
   cause: 'vendor_trouble',
-  retryable: false,
-  httpStatus: 200,
-  code: 'unknown_status',
   message: 'the vendor kept reporting a status that is not known',
+  code: 'unknown_status',
 };
 
 /** Failure of a task whose polls were unreadable, or were refused because of the task itself. */
