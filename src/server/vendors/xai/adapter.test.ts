@@ -34,6 +34,21 @@ test('status words are mapped to states, and a video withheld by moderation is r
   assert.equal((await query({ code: 'not-found', error: 'Request not found.' }, 404)).error?.reason, 'missing');
 });
 
+test('a poll that the content check refuses ends the job; another refused poll does not', async () => {
+  for (const json of [
+    {
+      code: 'Client specified an invalid argument',
+      error: 'Generated video rejected by content moderation.',
+      usage: { cost_in_usd_ticks: 2_500_000_000 },
+    },
+    { code: 'imagine:content-moderated', error: 'The video was withheld.' },
+  ]) {
+    const { state, error } = await query(json, 400);
+    assert.deepEqual([state, error?.reason, error?.cause], ['FAILURE', 'policy', 'result_refused']);
+  }
+  await assert.rejects(query({ code: 'invalid-argument', error: 'Invalid request.' }, 400), PollFailed);
+});
+
 test('a 202 without a status means that the job runs; a 200 without one means nothing', async () => {
   for (const [json, text] of [
     [undefined, ''],
