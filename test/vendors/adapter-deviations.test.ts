@@ -36,6 +36,8 @@ const FILMS_ELSEWHERE: readonly Fields[] = [
   { videos: [{ url: '' }, { url: FILM }] },
   { output: [null, FILM] },
   { results: [{}, { url: ` ${FILM}\n` }] },
+  { task_result: { videos: [{ id: '1', url: FILM, duration: '5.0' }] } },
+  { result: { videos: [{ url: [FILM] }] } },
 ];
 
 const REASONS_ELSEWHERE: readonly Fields[] = [

@@ -571,13 +571,13 @@ export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMemb
   return values.some((value) => asId(value) === id) || !values.some((value) => isForeignId(value, id));
 }
 
-const URL_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video'];
+const URL_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video', 'videos'];
 const MAX_DEPTH = 4;
 
 /** Dotted paths at which compatible services put the URL of a finished file; tried after the vendor's own. */
 const URL_PLACES = [
   ...['video_url', 'url', 'video', 'videos', 'result_url', 'result', 'results', 'output', 'outputs'],
-  ...['content', 'metadata', 'data'],
+  ...['content', 'metadata', 'data', 'task_result'],
 ];
 
 /** Candidates for a URL: the value itself, each entry of a list, the members of an object. */
