@@ -79,6 +79,13 @@ test('images are sent in the fields of the model line', () => {
   assert.deepEqual(input('wan3.0-video'), {});
 });
 
+test('no video is marked unless the request asks for it', () => {
+  const marked = (model: string, metadata: Fields = {}) => body({ model, metadata }).parameters.watermark;
+  assert.equal(marked('wan2.7-t2v'), undefined);
+  for (const model of ['happyhorse-1.0-t2v', 'happyhorse-1.1-t2v'])
+    assert.deepEqual([marked(model), marked(model, { parameters: { watermark: true } })], [false, true]);
+});
+
 test('up to five seconds of videos to refer to or to extend are billed too', () => {
   const clip = { url: 'https://videos.example/a.mp4', role: 'reference' as const };
   const source = { ...clip, role: 'source' as const };

@@ -308,7 +308,8 @@ export function toBody(request: VideoRequest): RequestBody {
       ...toSize(request, kind, line, parameters),
       duration: toDuration(request, line),
       prompt_extend: parameters.prompt_extend ?? true,
-      watermark: parameters.watermark,
+      // The vendor marks the videos of this line alone by default.
+      watermark: parameters.watermark ?? (request.model.startsWith('happyhorse') ? false : undefined),
       audio: parameters.audio,
       audio_setting: parameters.audio_setting,
       seed: parameters.seed,
