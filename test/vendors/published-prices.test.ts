@@ -91,6 +91,7 @@ const EXAMPLES: Readonly<Record<string, readonly Example[]>> = {
     ['wan2.2-i2v-plus', wan('1080P', 5, { images: images(1) }), 3.5, 'CNY'],
     ['wan2.2-i2v-flash', wan('720P', 5, { images: images(1) }), 1, 'CNY'],
     ['wan3.0-video', wan('1080P', 5), 6, 'CNY'],
+    ['wan3.0-video', wan('1080P', 5, { videos: [CLIP], inputSeconds: 8 }), 15.6, 'CNY'],
     // At most ten seconds of input, and five of output.
     ['wan2.7-videoedit', { seconds: 5, metadata: EDITED }, 9, 'CNY'],
     ['wan2.7-r2v', wan('720P', 5, { images: images(1) }), 3, 'CNY'],

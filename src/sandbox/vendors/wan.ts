@@ -63,7 +63,7 @@ function referredSeconds({ input, model }: Job): number {
   const isClip = (type: unknown): boolean => type === 'reference_video' || type === 'first_clip';
   const hasClip = Array.isArray(media) && media.some((item) => isClip(asFields(item).type));
   const hasVideo = Array.isArray(urls) && urls.some((each) => /\.(?:mp4|mov)\b/.test(String(each)));
-  return /^wan2/.test(model) && (hasClip || hasVideo) ? INPUT_SECONDS : 0;
+  return model.startsWith('wan') && (hasClip || hasVideo) ? INPUT_SECONDS : 0;
 }
 
 /** Three shapes: older models, newer ones, and references, whose numbers have a decimal point. */
@@ -266,6 +266,16 @@ const SETS = [
   'first_clip+last_frame',
 ];
 
+/** Wan 3 takes frames or references, and has no type for audio that drives speech. */
+function findInvalidMix(types: readonly string[]): string | undefined {
+  const count = (pattern: RegExp) => types.filter((type) => pattern.test(type)).length;
+  if (count(/^(?:driving_audio|first_clip|video)$/) > 0) return 'input.media has a type that is not supported';
+  if (count(/_frame$/) > 0 && count(/^reference_/) > 0) return 'frames and references exclude each other';
+  if (count(/^first_frame$/) > 1 || count(/^last_frame$/) > 1) return 'input.media has too many frames';
+  const tooMany = count(/_image$/) > 10 || count(/_video$/) > 5 || count(/_audio$/) > 5;
+  return tooMany ? 'input.media has too many references' : undefined;
+}
+
 function findInvalidMedia(model: string, input: Fields): string | undefined {
   const media = (input.media ?? []) as readonly { type?: unknown; url?: unknown }[];
   if (!Array.isArray(media) || !media.every(({ url }) => isFile(url))) return 'input.media is invalid';
@@ -274,6 +284,7 @@ function findInvalidMedia(model: string, input: Fields): string | undefined {
   if (!media.every(isBy)) return 'input.media has a type or an address that is not supported';
   if ('img_url' in input) return 'input.img_url is not supported by this model';
   const types = media.map(({ type }) => (typeof type === 'string' ? type : '')).toSorted((a, b) => (a < b ? -1 : 1));
+  if (/^wan[3-9]/.test(model)) return findInvalidMix(types);
   const references = types.filter((type) => type === 'reference_image' || type === 'reference_video').length;
   if (/i2v/.test(model) && !SETS.includes(types.join('+'))) return 'the types of input.media do not go together';
   const videos = types.filter((type) => type === 'video').length;

@@ -102,6 +102,11 @@ test('up to five seconds of videos to refer to or to extend are billed too', () 
       [5, 3, 5],
       model,
     );
+  for (const model of ['wan3.0-video', 'wan3.0-video-prime'])
+    assert.deepEqual(
+      [reserved({ model, videos: [clip] }), reserved({ model, videos: [clip], inputSeconds: 12 })],
+      [15, 12],
+    );
   assert.equal(reserved({ model: 'wan2.7-i2v', operation: 'extend', videos: [source], inputSeconds: 8 }), 5);
   const usage = { duration: 8, input_video_duration: 3, output_video_duration: 5 };
   assert.deepEqual(wan.billedFacts?.({ usage }), { seconds: 5, input_seconds: 3 });
@@ -154,6 +159,29 @@ test('frames and audio of the metadata become media where the protocol supports 
     { type: 'last_frame', url: at('z') },
     { type: 'driving_audio', url: 'https://sounds.example/a.mp3' },
   ]);
+});
+
+test('Wan 3 takes audio as a reference, and frames or references', () => {
+  const audio = { url: 'https://sounds.example/a.mp3', role: 'voice' as const };
+  const clip = { url: 'https://videos.example/a.mp4', role: 'reference' as const };
+  const model = 'wan3.0-video';
+  assert.deepEqual(body({ model, audios: [audio] }).input.media, [{ type: 'reference_audio', url: audio.url }]);
+  const reference = { ...url('a'), role: 'reference' as const };
+  assert.deepEqual(body({ model, images: [reference], videos: [clip], audios: [audio] }).input.media, [
+    { type: 'reference_image', url: at('a') },
+    { type: 'reference_video', url: clip.url },
+    { type: 'reference_audio', url: audio.url },
+  ]);
+  const frame = { ...url('a'), role: 'first_frame' as const };
+  for (const [request, param] of [
+    [{ images: [frame], audios: [audio] }, 'inputs'],
+    [{ images: [frame], videos: [clip] }, 'inputs'],
+    [{ images: [reference], metadata: { input: { last_frame_url: at('z') } } }, 'metadata.input.last_frame_url'],
+  ] as const)
+    assert.throws(
+      () => body({ model, ...request }),
+      (error) => error instanceof UnsupportedRequestError && error.param === param,
+    );
 });
 
 test('Base64 is sent in a data: URL', () => {

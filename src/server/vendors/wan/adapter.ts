@@ -52,9 +52,9 @@ import {
 import { asCode, asText, classifyFailureWord, isSuccessStatus, readTaskState } from '../untrusted-json.ts';
 import {
   IMAGE_COUNTS,
-  MAX_BILLED_SECONDS,
   MAX_EDITED_SECONDS,
   type ModelLine,
+  maxBilledSeconds,
   modelLineOf,
   type RequestKind,
   requestKindOf,
@@ -154,9 +154,12 @@ const TO_INPUT_FIELDS: Readonly<Record<RequestKind, (given: InputImages) => Fiel
     media: [...mediaItem('video', given.source), ...mediaItems('reference_image', given.images)],
   }),
   'media-all': (given) => {
-    if (given.references.length === 0 && given.clips.length === 0) return { media: frameItems(given) };
-    const { first_frame_url: first, last_frame_url: last } = given.metadata;
-    return { media: [...referenceItems(given), ...frameItems({ ...given, first, last })] };
+    const referred = [...referenceItems(given), ...mediaItem('reference_audio', given.voice)];
+    if (referred.length === 0) return { media: frameItems(given) };
+    if (given.first === undefined && given.last === undefined) return { media: referred };
+    const named = (['first_frame_url', 'last_frame_url'] as const).find((name) => given.metadata[name] !== undefined);
+    const param = named === undefined ? 'inputs' : `metadata.input.${named}`;
+    return rejectField(param, 'cannot be used: frames exclude references and audio');
   },
 };
 
@@ -326,9 +329,10 @@ export function toBody(request: VideoRequest): RequestBody {
 // --- Price ---
 
 /** Seconds of the videos in a request that are billed. One at the vendor's own address (`oss://`) is not measured. */
-function billedInputSeconds({ videos = [], inputSeconds }: VideoRequest, kind: RequestKind): number | undefined {
+function billedInputSeconds({ model, videos = [], inputSeconds }: VideoRequest, kind: RequestKind): number | undefined {
   if (kind === 'media-edit') return inputSeconds ?? MAX_EDITED_SECONDS;
-  return videos.length === 0 ? undefined : Math.min(inputSeconds ?? MAX_BILLED_SECONDS, MAX_BILLED_SECONDS);
+  const most = maxBilledSeconds(model);
+  return videos.length === 0 ? undefined : Math.min(inputSeconds ?? most, most);
 }
 
 function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {

@@ -96,8 +96,14 @@ const RATES: Readonly<Record<string, Rates>> = {
   'happyhorse-1.0-r2v': HORSE_1_0,
 };
 
-/** Models that take videos to refer to or to extend, whose seconds are billed (at most `MAX_BILLED_SECONDS`). */
-const BILLS_REFERENCES = /^wan2\.(?:6-r2v|7-r2v|7-i2v)/;
+/**
+ * Models that take videos to refer to or to extend, whose seconds are billed like those of the result
+ * (docs.laozhang.ai/ja/api-capabilities/wan-video-generation; github.com/Comfy-Org/ComfyUI, `nodes_wan.py`).
+ */
+const BILLS_REFERENCES = /^wan(?:2\.(?:6-r2v|7-r2v|7-i2v)|3)/;
+
+/** Most seconds of such videos that are billed, all together; those of Wan 3 may be no longer. */
+export const maxBilledSeconds = (model: string): number => (/^wan[3-9]/.test(model) ? MAX_CLIP_SECONDS : 5);
 
 function wanPrice(id: string): VideoPrice {
   if (id === 'wan2.6-i2v-flash') return withSwitch({ '720P': 0.3, '1080P': 0.5 }, { '720P': 0.15, '1080P': 0.25 });
@@ -110,14 +116,7 @@ function wanPrice(id: string): VideoPrice {
 const PAGE = 'https://help.aliyun.com/zh/model-studio/model-pricing';
 const ARCREEL = 'Quoted by github.com/ArcReel/ArcReel (lib/config/registry.py, docs/research).';
 
-const REFERENCES = 'That seconds of input videos count is quoted by github.com/Comfy-Org/ComfyUI (nodes_wan.py).';
-
 function wanPriceSource(id: string): PriceSource {
-  const rates = rateSource(id);
-  return BILLS_REFERENCES.test(id) ? { ...rates, note: `${rates.note} ${REFERENCES}` } : rates;
-}
-
-function rateSource(id: string): PriceSource {
   if (id === 'wan2.7-videoedit')
     return {
       source: PAGE,
@@ -175,8 +174,8 @@ const LONG = { min: 2, max: 15, default: 5 };
 const HORSE = { min: 3, max: 15, default: 5 };
 /** The longest video that can be edited ("Wan2.7 - video editing": 2 to 10 seconds). */
 export const MAX_EDITED_SECONDS = 10;
-/** The seconds of reference videos that are billed, together, and those of a video to extend. */
-export const MAX_BILLED_SECONDS = 5;
+/** Longest reference videos of Wan 3, all together. */
+const MAX_CLIP_SECONDS = 15;
 const HD = ['1080P', '720P'];
 const ALL = ['1080P', '720P', '480P'];
 
@@ -281,12 +280,12 @@ const VOICE = upTo(1, 'audio', 'voice', { maxBytes: 15_000_000, maxSeconds: 30 }
 const withVoice = (way: GenerationWay): GenerationWay => ({ ...way, inputs: [...way.inputs, VOICE] });
 const plain = (way: GenerationWay): GenerationWay => way;
 
-const toReferenceWays = (images: number, videos: number, maxInputs: number): readonly GenerationWay[] => {
-  const clips = upTo(videos, 'video', 'reference', CLIP);
+const toReferenceWays = (images: number, videos: number, maxInputs: number, clip = CLIP): readonly GenerationWay[] => {
+  const clips = upTo(videos, 'video', 'reference', clip);
   const fromImages = generate([some(images, 'image', 'reference'), ...(videos > 0 ? [clips] : [])], { maxInputs });
   return videos === 0
     ? [fromImages]
-    : [fromImages, generate([some(videos, 'video', 'reference', CLIP)], { seconds: range(2, 10) })];
+    : [fromImages, generate([some(videos, 'video', 'reference', clip)], { seconds: range(2, 10) })];
 };
 
 /** Ways of each request format (Alibaba Cloud Model Studio, legal sets of `input.media`). */
@@ -318,11 +317,15 @@ function toWays({ kind, images, audio, seconds }: ModelLine): readonly Generatio
     case 'media-edit':
       return [edit([one('video', 'source', SOURCE), upTo(max, 'image', 'reference')])];
     case 'media-all':
+      // Audio is a reference here, and excludes frames.
       return [
         speak(FROM_TEXT),
-        speak(fromFirstFrame({}, framed)),
-        speak(fromBothFrames({}, framed)),
-        ...toReferenceWays(max, MAX_CLIPS, max).map((way) => ({ ...way, seconds: secondsOf(seconds) })),
+        fromFirstFrame({}, framed),
+        fromBothFrames({}, framed),
+        ...toReferenceWays(max, 5, max + 5, { ...CLIP, maxSeconds: MAX_CLIP_SECONDS }).map((way) => ({
+          ...way,
+          seconds: secondsOf(seconds),
+        })),
       ];
   }
 }
