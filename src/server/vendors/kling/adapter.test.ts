@@ -417,6 +417,23 @@ test('of several videos the first with a URL is used; null counts as absent', as
   assert.deepEqual(artifact, { kind: 'url', url });
 });
 
+test('the marked film is delivered where there is no other', async () => {
+  const watermark_url = 'https://store.example/marked.mp4';
+  const answer = (videos: unknown) => ({
+    code: 0,
+    data: { task_id: 'job', task_status: 'succeed', task_result: { videos } },
+  });
+  const deliver = async (videos: unknown) => {
+    const context = fixedResponseContext({ json: answer(videos) });
+    const { state, artifact, raw } = await kling.query({ family: 'text2video', id: 'job' }, context);
+    const source = await kling.content({ family: 'text2video', id: 'job' }, raw, undefined, context);
+    return [state, artifact?.kind === 'url' && artifact.url, source.kind === 'fetch' && source.url];
+  };
+  assert.deepEqual(await deliver([{ url: '', watermark_url }]), ['SUCCESS', watermark_url, watermark_url]);
+  const url = 'https://store.example/a.mp4';
+  assert.deepEqual(await deliver([{ watermark_url }, { url, watermark_url }]), ['SUCCESS', url, url]);
+});
+
 test('a reason is found where relays put it, and is a policy refusal if its text says so', async () => {
   for (const place of [{ fail_reason: '内容违规' }, { error: 'blocked: sensitive content' }, { err_msg: 'nsfw' }]) {
     const json = { code: 0, data: { task_id: 'k1', task_status: 'FAILED', task_status_msg: null, ...place } };

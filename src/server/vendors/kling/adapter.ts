@@ -87,7 +87,7 @@ function toOutcome(task: UntrustedObject, response: BufferedResponse): QueryOutc
   }
   if (state !== 'SUCCESS') return { state, raw };
   const videos = videosOf(task);
-  const url = firstUrl(videos);
+  const url = fileUrlOf(videos);
   if (url !== undefined) return { state, artifact: { kind: 'url', url }, raw };
   const isDamaged = videos !== undefined && (!asArray(videos) || asArray(videos)?.some(hasOddUrl));
   if (isDamaged) throw unreadablePoll(response);
@@ -99,6 +99,9 @@ function videosOf(task: UntrustedObject | undefined): unknown {
   const result = task?.task_result ?? undefined;
   return result === undefined ? undefined : asObject(result) ? (asObject(result)?.videos ?? undefined) : result;
 }
+
+/** The film without a mark, otherwise the marked one, which is all that some answers hold. */
+const fileUrlOf = (videos: unknown): string | undefined => firstUrl(videos) ?? firstUrl(videos, ['watermark_url']);
 
 /** Whether a value is neither a URL nor a statement that there is none. */
 const hasOddUrl = (video: unknown): boolean => {
@@ -283,7 +286,7 @@ export const kling: VendorAdapter = {
 
   async content(_handle, raw) {
     const task = asObject(asObject(raw)?.data);
-    const url = asUrl(turboVideo(raw)?.url) ?? firstUrl(videosOf(task));
+    const url = asUrl(turboVideo(raw)?.url) ?? fileUrlOf(videosOf(task));
     if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },
