@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { countTokens, parseUsage } from './usage.ts';
+import { countTokens, parseUsage, UsageTotals } from './usage.ts';
 
 /** Tokens of one call, each counted once: the meaning of an upstream's figures, whatever their format. */
 interface Truth {
@@ -114,6 +114,28 @@ const SPELLINGS: Readonly<Record<string, Spelling>> = {
     }),
   },
   vLLM: { tells: TEXT, write: (truth) => ({ ...chatTotals(truth), prompt_tokens_details: null }) },
+  // vercel/ai #14382
+  Mistral: {
+    tells: [...TEXT, 'cached'],
+    write: (truth) => ({ ...chatTotals(truth), num_cached_tokens: truth.cached }),
+  },
+  'Mistral, in details': {
+    tells: [...TEXT, 'cached'],
+    write: (truth) => ({ ...chatTotals(truth), prompt_token_details: { cached_tokens: truth.cached } }),
+  },
+  'new-api in front of Anthropic': {
+    tells: [...TEXT, 'cached', 'write', 'write1h'],
+    write: (truth) => ({
+      ...chatTotals(truth),
+      prompt_tokens_details: {
+        cached_tokens: truth.cached,
+        cached_creation_tokens: truth.write + truth.write1h,
+        text_tokens: 0,
+      },
+      claude_cache_creation_5_m_tokens: truth.write,
+      claude_cache_creation_1_h_tokens: truth.write1h,
+    }),
+  },
   'xAI, thinking in the total alone': {
     tells: [...TEXT, 'cached', 'reasoning'],
     write: (truth) => ({
@@ -231,6 +253,55 @@ describe('upstream usage', () => {
     assert.deepEqual(read({ ...totals(1_000, 100, 2_100), ...cached(600), ...writes }), [2_000, 100, 600, 400]);
     const reasoning = { completion_tokens_details: { reasoning_tokens: 500 } };
     assert.deepEqual(read({ ...totals(1_000, 100, 1_600), ...cached(500), ...reasoning }), [1_000, 600, 500, 0]);
+  });
+
+  // decolua/9router #2658
+  it('recognises by a read that is larger than the input that a gateway repeats the input of Anthropic', () => {
+    for (const names of [
+      { prompt_tokens: 6, completion_tokens: 5 },
+      { input_tokens: 6, output_tokens: 5 },
+    ]) {
+      const usage = parseUsage({
+        ...names,
+        cache_read_input_tokens: 5_000,
+        cache_creation_input_tokens: 400,
+        total_tokens: 11,
+      });
+      assert.deepEqual(
+        [usage?.promptTokens, usage?.completionTokens, usage?.parts?.cached_input, usage?.parts?.cache_write],
+        [5_406, 5, 5_000, 400],
+      );
+    }
+  });
+
+  // simonw/llm-gemini #75
+  it('recognises by the total that thinking is counted among the candidates', () => {
+    const usage = { promptTokenCount: 10, candidatesTokenCount: 105, thoughtsTokenCount: 100 };
+    assert.equal(parseUsage({ ...usage, totalTokenCount: 115 })?.completionTokens, 105);
+    assert.equal(parseUsage({ ...usage, totalTokenCount: 215 })?.completionTokens, 205);
+  });
+
+  it('counts input once that a stream reports first as a whole and then in parts', () => {
+    // maximhq/bifrost #5354, #6378: with the cached part in the first event or not, or with nothing left in the last.
+    for (const [first, last, cached] of [
+      [
+        { input_tokens: 8_849, cache_read_input_tokens: 0 },
+        { input_tokens: 29, cache_read_input_tokens: 8_820 },
+        8_820,
+      ],
+      [
+        { input_tokens: 8_849, cache_read_input_tokens: 8_820 },
+        { input_tokens: 29, cache_read_input_tokens: 8_820 },
+        8_820,
+      ],
+      [{ input_tokens: 8_849 }, { input_tokens: 0, cache_read_input_tokens: 8_849 }, 8_849],
+    ] as const) {
+      const totals = new UsageTotals();
+      totals.add(first);
+      totals.add({ ...last, output_tokens: 5 });
+      const { usage } = totals;
+      assert.deepEqual([usage?.promptTokens, usage?.completionTokens, usage?.parts?.cached_input], [8_849, 5, cached]);
+    }
   });
 
   it('reads the figures of the names that are used, where an upstream writes zeros under the others', () => {

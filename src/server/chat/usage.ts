@@ -70,21 +70,30 @@ export function parseUsage(value: unknown): Usage | undefined {
  *
  * - DeepSeek: `prompt_cache_hit_tokens`. Moonshot: `cached_tokens`. OpenRouter: `cache_write_tokens` among the details.
  * - DashScope: `cache_creation` among the details. vLLM, Volcengine: OpenAI's names; details may be null.
- * - Gateways in front of Anthropic: its `cache_…_input_tokens` next to OpenAI's totals.
+ * - Mistral: `num_cached_tokens`, and details whose name has no plural.
+ * - Gateways in front of Anthropic: its `cache_…_input_tokens` next to OpenAI's totals; new-api: names of its own.
  */
 function readOpenAi(usage: UntrustedObject): Figures {
-  const inputs = asObject(usage.prompt_tokens_details) ?? asObject(usage.input_tokens_details) ?? {};
+  const { prompt_tokens_details, prompt_token_details, input_tokens_details } = usage;
+  const inputs =
+    asObject(prompt_tokens_details) ?? asObject(prompt_token_details) ?? asObject(input_tokens_details) ?? {};
   const outputs = asObject(usage.completion_tokens_details) ?? asObject(usage.output_tokens_details) ?? {};
   const cachedParts = asObject(inputs.cached_tokens_details) ?? {};
   const cached = largest(
     inputs.cached_tokens,
     usage.cached_tokens,
+    usage.num_cached_tokens,
     usage.prompt_cache_hit_tokens,
     usage.cache_read_input_tokens,
   );
   const writes = readCacheWrites(
-    asObject(inputs.cache_creation) ?? usage.cache_creation,
+    asObject(inputs.cache_creation) ??
+      asObject(usage.cache_creation) ?? {
+        ephemeral_5m_input_tokens: usage.claude_cache_creation_5_m_tokens,
+        ephemeral_1h_input_tokens: usage.claude_cache_creation_1_h_tokens,
+      },
     inputs.cache_write_tokens,
+    inputs.cached_creation_tokens,
     inputs.cache_creation_input_tokens,
     usage.cache_creation_input_tokens,
   );
@@ -93,8 +102,11 @@ function readOpenAi(usage: UntrustedObject): Figures {
   const said = saidOf(usage.prompt_tokens, usage.input_tokens);
   const reasoning = largest(outputs.reasoning_tokens);
   const beyond = total - (said ?? 0) - (output ?? 0);
+  const written = writes.cacheWrite + writes.cacheWrite1h;
+  // Anthropic's input excludes cached tokens, and one that included them would not be smaller than they are.
+  const isSmaller = largest(usage.cache_read_input_tokens) > (said ?? 0);
   // Reasoning that the output leaves out has the same effect on the total.
-  const excluded = beyond === reasoning ? 0 : excludedFromInput(beyond, cached, writes);
+  const excluded = isSmaller ? cached + written : beyond === reasoning ? 0 : excludedFromInput(beyond, cached, written);
   return {
     input: said === undefined ? undefined : said + excluded,
     output,
@@ -121,14 +133,8 @@ const saidOf = (first: unknown, second: unknown): number | undefined =>
  *
  * @param beyond by how much the total exceeds input and output
  */
-function excludedFromInput(
-  beyond: number,
-  cached: number,
-  { cacheWrite, cacheWrite1h }: Pick<Figures, 'cacheWrite' | 'cacheWrite1h'>,
-): number {
-  const written = cacheWrite + cacheWrite1h;
-  return beyond > 0 && (beyond === cached + written || beyond === written) ? beyond : 0;
-}
+const excludedFromInput = (beyond: number, cached: number, written: number): number =>
+  beyond > 0 && (beyond === cached + written || beyond === written) ? beyond : 0;
 
 /**
  * Tokens written to a cache.
@@ -191,17 +197,20 @@ function readAnthropicPart(usage: UntrustedObject): Figures {
 
 /**
  * Reads Gemini's `usageMetadata`: thinking is separate from the candidates, tool results from the prompt
- * (ai.google.dev, GenerateContentResponse).
+ * (ai.google.dev, GenerateContentResponse). Some endpoints count thinking among the candidates, which the total reveals.
  */
 function readGemini(usage: UntrustedObject): Figures {
   const prompt = toCount(usage.promptTokenCount);
   const candidates = toCount(usage.candidatesTokenCount ?? 0);
   const thoughts = largest(usage.thoughtsTokenCount);
+  const input = prompt === undefined ? undefined : prompt + largest(usage.toolUsePromptTokenCount);
+  const total = largest(usage.totalTokenCount);
+  const isIncluded = candidates !== undefined && candidates >= thoughts && total === (input ?? 0) + candidates;
   return {
     ...NO_FIGURES,
-    input: prompt === undefined ? undefined : prompt + largest(usage.toolUsePromptTokenCount),
-    output: candidates === undefined ? undefined : candidates + thoughts,
-    total: largest(usage.totalTokenCount),
+    input,
+    output: candidates === undefined || isIncluded ? candidates : candidates + thoughts,
+    total,
     cached: largest(usage.cachedContentTokenCount),
     audioInput: ofModality(usage.promptTokensDetails, 'AUDIO') + ofModality(usage.toolUsePromptTokensDetails, 'AUDIO'),
     imageInput: ofModality(usage.promptTokensDetails, 'IMAGE') + ofModality(usage.toolUsePromptTokensDetails, 'IMAGE'),
@@ -316,7 +325,8 @@ export function boundUsage(usage: Usage, bounds: UsageBounds): Usage {
 
 /**
  * Figures of one stream, which upstreams report once, repeatedly, or in parts. They are cumulative: figures that a
- * later event omits, nulls or resets to zero keep their value, and no total ever decreases.
+ * later event omits, nulls or resets to zero keep their value, and no total ever decreases, unless a later event says
+ * that cached input was reported twice.
  */
 export class UsageTotals {
   #figures: UntrustedObject | undefined;
@@ -324,7 +334,12 @@ export class UsageTotals {
 
   add(figures: UntrustedObject | undefined): void {
     if (figures === undefined) return;
-    this.#figures = this.#figures === undefined ? figures : mergeFigures(this.#figures, figures);
+    const whole = wholeInputOf(figures);
+    // Kimi and Qwen first report the whole input, some gateways beside what of it was cached, and its parts last.
+    if (whole !== undefined && whole === toCount(this.#figures?.input_tokens)) this.#usage = undefined;
+    // Beside cached input, a zero is no reset.
+    const earlier = whole === undefined ? this.#figures : { ...this.#figures, input_tokens: undefined };
+    this.#figures = earlier === undefined ? figures : mergeFigures(earlier, figures);
     const usage = parseUsage(this.#figures);
     if (usage !== undefined) this.#usage = this.#usage === undefined ? usage : largerUsage(this.#usage, usage);
   }
@@ -333,6 +348,13 @@ export class UsageTotals {
   get usage(): Usage | undefined {
     return this.#usage;
   }
+}
+
+/** All input of Anthropic's figures, if they say which of it was cached; undefined otherwise. */
+function wholeInputOf(figures: UntrustedObject): number | undefined {
+  if (figures.input_tokens === undefined || figures.total_tokens !== undefined) return undefined;
+  const { input, cached, cacheWrite, cacheWrite1h } = readAnthropicPart(figures);
+  return cached + cacheWrite + cacheWrite1h > 0 ? input : undefined;
 }
 
 /** Adds the later figures to the earlier ones. */
