@@ -473,6 +473,17 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
+  // ollama/ollama #3427, lmstudio-ai/lmstudio-bug-tracker #1546
+  test('counts a prompt that an upstream reports with 0 tokens', async () => {
+    const usage = { prompt_tokens: 0, completion_tokens: 3, total_tokens: 3 };
+    says(JSON.stringify({ choices: [{ message: { content: 'one' } }], usage }));
+    assert.equal((await ask()).end?.charged, 2 + 4 * 3);
+    streams(data(chunk('one'), last({ usage }), '[DONE]'));
+    assert.equal((await listen()).end?.charged, 2 + 4 * 3);
+    says(JSON.stringify({ data: [{ embedding: [1] }], usage: { prompt_tokens: 0, total_tokens: 0 } }));
+    assert.equal((await call('/v1/embeddings', { input: 'hi there' })).end?.charged, 2);
+  });
+
   test('fails over to the next channel on an error before the first token, not after it', async (t) => {
     const { operator } = service;
     const next = await startScriptedUpstream();

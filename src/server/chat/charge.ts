@@ -201,7 +201,8 @@ export class CallCharge {
 
   /**
    * Charges what was generated. A complete response is charged by the usage the upstream reports. Where that usage is
-   * missing, invalid, or zero although text arrived, and for streams that were cut off, tokens are counted.
+   * missing, invalid, or zero although there was a prompt or text arrived, and for streams that were cut off, tokens are
+   * counted.
    *
    * @param generatedAtLeast tokens the upstream is known to have generated, shown or not; 0: unknown
    */
@@ -209,8 +210,11 @@ export class CallCharge {
     if (this.#closed) return;
     this.#closed = true;
     const { usage } = result;
-    const hasNoTextOutput = isPerImagePrice(this.#price) || this.#request.dialect.maxTokensKeys.length === 0;
-    if (usage !== undefined && result.complete && (usage.completionTokens > 0 || hasNoTextOutput)) {
+    const isPerImage = isPerImagePrice(this.#price);
+    const hasPrompt = isPerImage || (usage?.promptTokens ?? 0) > 0;
+    const hasOutput =
+      isPerImage || this.#request.dialect.maxTokensKeys.length === 0 || (usage?.completionTokens ?? 0) > 0;
+    if (usage !== undefined && result.complete && hasPrompt && hasOutput) {
       this.#settle(this.#boundUsage(usage, result), end, result.imageCount);
       return;
     }
@@ -304,10 +308,12 @@ export async function countUsage(
 ): Promise<Usage> {
   const { usage, complete } = result;
   const counted = Math.max(await countTokens(result.text()), generatedAtLeast);
-  const prompt = usage === undefined ? extractPrompt(body) : undefined;
+  const reported = usage?.promptTokens ?? 0;
+  // No prompt has 0 tokens: Ollama reports none for one that it had cached, LM Studio none for embeddings.
+  const prompt = reported > 0 ? undefined : extractPrompt(body);
   const promptTokens =
     prompt === undefined
-      ? (usage?.promptTokens ?? 0)
+      ? reported
       : (await countTokens(prompt.text)) + estimateImageTokens(prompt.imageCount) + prompt.tokenIdCount;
   const completionTokens = complete
     ? usage?.completionTokens || counted
