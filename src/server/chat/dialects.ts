@@ -102,11 +102,14 @@ const hasFigures = (usage: UntrustedObject | undefined): boolean =>
 const saysNothing = (value: unknown): boolean => isBlank(value) || value === false || value === 0;
 
 /**
- * The error a body or an event contains, as an object. Some gateways write an error without any value next to each
- * response.
+ * The error a body or an event contains, as an object: its own, or that of a choice (OpenRouter). Some gateways write
+ * an error without any value next to each response.
  */
-export function errorIn({ error }: UntrustedObject): UntrustedObject | undefined {
-  if (saysNothing(error)) return undefined;
+export function errorIn({ error, choices }: UntrustedObject): UntrustedObject | undefined {
+  if (saysNothing(error)) {
+    const ofChoices = listOf(choices).map((choice) => errorIn({ error: asObject(choice)?.error }));
+    return ofChoices.find((each) => each !== undefined);
+  }
   const reported = asObject(error);
   if (reported === undefined) return { message: typeof error === 'string' ? error : '' };
   return Object.values(reported).every(saysNothing) ? undefined : reported;
@@ -240,7 +243,7 @@ export const CHAT_DIALECT: Dialect = {
   promptKey: 'messages',
   resultKey: 'choices',
   countFinishedChoices: ({ choices }) =>
-    listOf(choices).filter((choice) => textOf(asObject(choice)?.finish_reason) !== '').length,
+    listOf(choices).filter((choice) => readStopReason(asObject(choice)?.finish_reason) !== undefined).length,
   isPreamble: isPreambleChunk,
   isEmptyResponse: isPreambleChunk,
   maxEventBytes: MAX_TEXT_EVENT_BYTES,

@@ -731,12 +731,26 @@ const failures: readonly Deviation[] = [
       ['a code beside empty choices', { choices: [], code: 1302, msg: 'busy' }, 'failure'],
       ['an error beside empty choices', { choices: [], error: { message: 'no' } }, 'failure'],
       ['an error as text', { error: 'no' }, 'failure'],
+      [
+        'an error in the choice',
+        {
+          choices: [
+            {
+              message: { content: '' },
+              finish_reason: 'error',
+              error: { code: 502, message: 'Provider returned error' },
+            },
+          ],
+          usage: { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 },
+        },
+        'failure',
+      ],
       ['another object altogether', { success: false, message: 'no' }, 'failure'],
       ['a page', '<html>', 'malformed'],
     ] as const
   ).map(([name, body, fails]) => ({
     name,
-    source: 'CherryHQ/cherry-studio #11287, ENTERPILOT/GoModel #947, diegosouzapw/OmniRoute #3424',
+    source: 'CherryHQ/cherry-studio #11287, ENTERPILOT/GoModel #947, nodetool-ai/nodetool #5755',
     body,
     expected: { fails },
   })),
@@ -758,7 +772,21 @@ const failures: readonly Deviation[] = [
       ['an error behind the role', [chunk({ role: 'assistant' }), { error: { message: 'no', code: 500 } }], 'error'],
       ['a named error', ['event: error\ndata: {"message":"no"}\n\n'], 'error'],
       ['an object that is an error', [{ object: 'error', message: 'no' }], 'error'],
+      [
+        'an error in the choice',
+        [
+          chunk({ role: 'assistant', content: '' }),
+          {
+            choices: [
+              { index: 0, delta: { content: '' }, finish_reason: 'error', error: { code: 502, message: 'no' } },
+            ],
+          },
+          done,
+        ],
+        'error',
+      ],
       ['the beginning alone', [chunk({ content: 'Hi' })], 'cut'],
+      ['the beginning alone with the reason "null"', [chunk({ content: 'Hi' }, 'null')], 'cut'],
       ['nothing', [], 'cut'],
     ] as const
   ).map(([name, events, fails]) => ({
