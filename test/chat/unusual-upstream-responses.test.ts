@@ -387,6 +387,36 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.ok((await view()).health.some(({ state }) => state === 'resting'));
   });
 
+  // router-for-me/CLIProxyAPI #2442, klarkxy/open-console-gateway #63
+  test('an account that is blocked or cannot pay is not the fault of the request, whatever the status says', async () => {
+    const invalid = (message: string): object => ({ error: { type: 'invalid_request_error', message } });
+    for (const [status, body] of [
+      [400, invalid('This organization has been disabled.')],
+      [400, invalid('You have reached your specified API usage limits. You will regain access on 2026-12-01.')],
+      [400, invalid('You have insufficient credits to make this request. Please purchase more credits to continue.')],
+      [
+        400,
+        { error: { code: 'Arrearage', message: 'Access denied, please make sure your account is in good standing.' } },
+      ],
+      [400, { error: { code: 'organization_restricted', message: 'Organization has been restricted.' } }],
+      [400, { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: xa***yz.' }],
+      [
+        412,
+        { error: { message: 'Account someone is suspended, possibly due to reaching the monthly spending limit' } },
+      ],
+    ] as const) {
+      says(JSON.stringify(body), status);
+      const { status: got, text, end } = await ask();
+      assert.deepEqual([got, end?.kind], [502, 'refund'], JSON.stringify(body));
+      assert.ok(!/organization|credits|standing|API key|suspended/i.test(text), text);
+      await service.operator.requestData('PUT', `/api/admin/channels/${channelId}`, {
+        weight: 1 + upstream.requests.length,
+      });
+    }
+    says(JSON.stringify(invalid("Invalid value: 'This organization has been disabled.'")), 400);
+    assert.equal((await ask()).status, 400, 'an upstream may quote the request');
+  });
+
   test('a stream that mentions its end marker and stops is an interrupted stream', async () => {
     streams(data(chunk('data: [DONE] is how streams end, "finish_reason":"stop" before it')));
     const { text, end } = await listen();

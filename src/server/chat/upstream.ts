@@ -21,7 +21,9 @@ import {
   ANTHROPIC_MESSAGES_DIALECT,
   CHAT_DIALECT,
   type Dialect,
+  errorIn,
   GEMINI_DIALECT,
+  isBlank,
   listOf,
   RESPONSES_DIALECT,
   textOf,
@@ -232,7 +234,11 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   insufficient_quota: 'billing',
   billing_hard_limit_reached: 'billing',
   billing_not_active: 'billing',
+  // DashScope
+  Arrearage: 'billing',
   account_deactivated: 'auth',
+  // Groq
+  organization_restricted: 'auth',
   invalid_api_key: 'auth',
   unsupported_country_region_territory: 'auth',
   model_not_found: 'model',
@@ -292,7 +298,7 @@ export function parseUpstreamError(
  */
 function findReportedError(body: UntrustedObject): UntrustedObject {
   const { error, detail, errors } = body;
-  const wrapped = asObject(error) ?? asObject(listOf(errors)[0]);
+  const wrapped = asObject(error) ?? asObject(listOf(errors)[0]) ?? (isBlank(error) ? errorIn(body) : undefined);
   if (wrapped !== undefined) return wrapped;
   const { loc, msg } = asObject(listOf(detail)[0]) ?? {};
   const place = listOf(loc).filter((each) => typeof each === 'string' || typeof each === 'number');
@@ -323,7 +329,7 @@ function toUpstreamFailure(
   const retryAfterMs = waitMs === undefined ? undefined : Math.min(waitMs, MAX_RETRY_AFTER_MS);
   const code = toCode(error);
   const reason =
-    (isOutOfCredit(error) ? 'billing' : undefined) ??
+    findAccountReason(error) ??
     (isWrongGoogleKey(error) ? 'auth' : undefined) ??
     (Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code] : undefined) ??
     REASON_BY_STATUS[status] ??
@@ -342,9 +348,25 @@ function toUpstreamFailure(
   };
 }
 
-/** Anthropic reports an account without money only by this message, in an error of type `invalid_request_error`. */
-const isOutOfCredit = ({ type, message }: UntrustedObject): boolean =>
-  type === 'invalid_request_error' && typeof message === 'string' && /\bcredit balance is too low\b/.test(message);
+/**
+ * Beginnings of messages about the account of the channel, whose status blames the request (400, of Fireworks 412).
+ * Upstreams quote a request only later in a message, if at all.
+ */
+const ACCOUNT_MESSAGES: readonly (readonly [RegExp, ErrorReason])[] = [
+  // Anthropic and gateways in front of it
+  [
+    /^(?:your credit balance is too low|you have (?:insufficient credits|reached your specified api usage limits))\b/i,
+    'billing',
+  ],
+  [/^this organization has been disabled\b/i, 'auth'],
+  // xAI
+  [/^incorrect api key provided\b/i, 'auth'],
+  // Fireworks
+  [/^account \S{1,100} is suspended\b/i, 'billing'],
+];
+
+const findAccountReason = ({ message }: UntrustedObject): ErrorReason | undefined =>
+  ACCOUNT_MESSAGES.find(([pattern]) => pattern.test(textOf(message)))?.[1];
 
 /** Google answers an unknown key with 400. */
 const isWrongGoogleKey = ({ details }: UntrustedObject): boolean =>
