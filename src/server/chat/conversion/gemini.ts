@@ -318,7 +318,7 @@ export function writeGeminiRequest(
       stopSequences: stop?.value,
       responseMimeType: format === undefined ? undefined : 'application/json',
       responseJsonSchema: format?.schema,
-      thinkingConfig: writeThinking(conversation.reasoning, target),
+      thinkingConfig: writeThinking(conversation.reasoning, target, notes),
     },
   };
 }
@@ -364,10 +364,9 @@ function writeMessage({ role, parts, path }: Message, context: MessageContext): 
   for (const part of parts) {
     if (part.type === 'thinking') signature = readSignatureOf(part, context.notes) ?? signature;
     else {
-      written.push({
-        ...writePart(part, context),
-        thoughtSignature: signature ?? missingSignatureOf(part, written, context.target),
-      });
+      const [first, ...others] = writePart(part, context);
+      const thoughtSignature = signature ?? missingSignatureOf(part, written, context.target);
+      written.push({ ...first, thoughtSignature }, ...others);
       signature = undefined;
     }
   }
@@ -391,13 +390,14 @@ function readSignatureOf(part: Extract<Part, { type: 'thinking' }>, notes: Dropp
   return undefined;
 }
 
-function writePart(part: Exclude<Part, { type: 'thinking' }>, { names, notes }: MessageContext): object {
+function writePart(part: Exclude<Part, { type: 'thinking' }>, context: MessageContext): object[] {
+  const { notes } = context;
   if (part.cache !== undefined) notes.drop(part.cache.path);
-  if (part.type === 'text') return { text: part.text };
-  if (part.type === 'call') return writeCall(part, notes);
-  if (part.type === 'result') return writeResult(part, names);
+  if (part.type === 'text') return [{ text: part.text }];
+  if (part.type === 'call') return [writeCall(part, notes)];
+  if (part.type === 'result') return writeResult(part, context);
   if (part.detail !== undefined) notes.drop(part.detail.path);
-  return { inlineData: writeInline(part) };
+  return [{ inlineData: writeInline(part) }];
 }
 
 function writeInline({ source, path }: MediaPart): object {
@@ -410,23 +410,22 @@ const writeCall = ({ id, name, args, path }: CallPart, notes: DroppedFields): ob
   functionCall: { id, name, args: parseArguments(args, `${path}.arguments`, notes) },
 });
 
-function writeResult({ id, parts, isError, path }: ResultPart, names: MessageContext['names']): object {
+/** Models that refuse media inside the result of a function, which follow it instead. */
+const TEXT_RESULT_MODEL = /gemini-[12][.-]/;
+
+function writeResult({ id, parts, isError, path }: ResultPart, { names, target }: MessageContext): object[] {
   const name = names.get(id);
   if (name === undefined) throw notExpressibleError(path, 'has no call it belongs to');
   const text = parts
     .filter((part): part is TextPart => part.type === 'text')
     .map((part) => part.text)
     .join('\n');
-  const media = parts.filter((part): part is MediaPart => part.type !== 'text');
+  const media = parts
+    .filter((part): part is MediaPart => part.type !== 'text')
+    .map((part) => ({ inlineData: writeInline(part) }));
   const response = isError ? { error: text } : (toObject(text) ?? { output: text });
-  return {
-    functionResponse: {
-      id,
-      name,
-      response,
-      parts: media.length === 0 ? undefined : media.map((part) => ({ inlineData: writeInline(part) })),
-    },
-  };
+  if (TEXT_RESULT_MODEL.test(target.model)) return [{ functionResponse: { id, name, response } }, ...media];
+  return [{ functionResponse: { id, name, response, parts: media.length === 0 ? undefined : media } }];
 }
 
 /** A result that is the JSON of an object is written as that object. */
@@ -450,8 +449,22 @@ function writeChoice(choice: ToolChoice | undefined): object | undefined {
   };
 }
 
+const ALWAYS_THINKING_MODEL = /2\.5-pro/;
+/** Budgets that models accept (ai.google.dev, thinking). */
+const BUDGET_RANGES: readonly (readonly [model: RegExp, least: number, most: number])[] = [
+  [ALWAYS_THINKING_MODEL, 128, 32_768],
+  [/2\.5-flash-lite/, 512, 24_576],
+  [/2\.5-flash/, 1, 24_576],
+];
+/** The model decides. */
+const AUTOMATIC_BUDGET = -1;
+
 /** Requests reasoning summaries, because other dialects show them. */
-function writeThinking(reasoning: Reasoning | undefined, { model }: UpstreamRequestParameters): object | undefined {
+function writeThinking(
+  reasoning: Reasoning | undefined,
+  { model }: UpstreamRequestParameters,
+  notes: DroppedFields,
+): object | undefined {
   if (reasoning === undefined) return undefined;
   const { mode, effort, budget } = reasoning;
   if (LEVEL_MODEL.test(model)) {
@@ -459,8 +472,14 @@ function writeThinking(reasoning: Reasoning | undefined, { model }: UpstreamRequ
       mode === 'off' || effort === 'minimal' || effort === 'low' ? 'low' : effort === undefined ? undefined : 'high';
     return { includeThoughts: mode !== 'off', thinkingLevel: level };
   }
-  if (mode === 'off') return { thinkingBudget: 0 };
-  return { includeThoughts: true, thinkingBudget: budget ?? (effort === undefined ? -1 : (BUDGETS[effort] ?? -1)) };
+  const [, least = 1, most = Number.POSITIVE_INFINITY] = BUDGET_RANGES.find(([pattern]) => pattern.test(model)) ?? [];
+  const isOff = mode === 'off';
+  if (isOff && !ALWAYS_THINKING_MODEL.test(model)) return { thinkingBudget: 0 };
+  const wanted = isOff ? 0 : (budget ?? BUDGETS[effort ?? ''] ?? AUTOMATIC_BUDGET);
+  if (wanted === AUTOMATIC_BUDGET) return { includeThoughts: true, thinkingBudget: wanted };
+  const given = Math.min(Math.max(wanted, least), most);
+  if (given !== wanted) notes.drop(reasoning.path);
+  return { includeThoughts: !isOff, thinkingBudget: given };
 }
 
 const WORDS: Readonly<Record<StopReason, string>> = {

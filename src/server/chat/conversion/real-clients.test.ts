@@ -179,6 +179,48 @@ describe('requests of real clients', () => {
     assert.deepEqual(convert({ usage: { include: true } }).dropped, [], 'usage is always given');
   });
 
+  // saurabhav88/EnviousWispr #1769, RooCodeInc/Roo-Code #4399, earendil-works/pi #3460
+  it('have budgets of reasoning that no Gemini model of their upstream accepts, or switch it off where it cannot be', () => {
+    const thinking = (body: object, model: string) => {
+      const { sent, dropped } = convert(body, GEMINI_DIALECT, model);
+      return [(sent.generationConfig as UntrustedObject).thinkingConfig, dropped];
+    };
+    const budget = (tokens: number) => ({ thinking: { type: 'enabled', budget_tokens: tokens } });
+    const given = (tokens: number) => ({ includeThoughts: true, thinkingBudget: tokens });
+    const off = { reasoning_effort: 'none' };
+    assert.deepEqual(thinking(off, 'gemini-2.5-pro'), [
+      { includeThoughts: false, thinkingBudget: 128 },
+      ['reasoning_effort'],
+    ]);
+    assert.deepEqual(thinking(off, 'gemini-2.5-flash'), [{ thinkingBudget: 0 }, []]);
+    assert.deepEqual(thinking(budget(31_999), 'gemini-2.5-flash'), [given(24_576), ['thinking']]);
+    assert.deepEqual(thinking(budget(31_999), 'gemini-2.5-pro'), [given(31_999), []]);
+    assert.deepEqual(thinking(budget(52_428), 'models/gemini-2.5-pro-preview-06-05'), [given(32_768), ['thinking']]);
+    assert.deepEqual(thinking(budget(100), 'gemini-2.5-flash-lite'), [given(512), ['thinking']]);
+    assert.deepEqual(thinking({ enable_thinking: true }, 'gemini-2.5-pro'), [given(-1), []]);
+  });
+
+  // maximhq/bifrost #4202, NousResearch/hermes-agent #96466
+  it('have images in results of tools, which older Gemini models accept only beside the result', () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
+    const messages = [
+      ...HI,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'ls', input: {} }] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'c', content: [{ type: 'text', text: 'a' }, image] }],
+      },
+    ];
+    const partsOf = (model: string) => {
+      const { sent } = convert({ messages }, GEMINI_DIALECT, model, ANTHROPIC_MESSAGES_DIALECT);
+      return (sent.contents as { parts: unknown }[])[2]?.parts;
+    };
+    const inlineData = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
+    const functionResponse = { id: 'c', name: 'ls', response: { output: 'a' } };
+    assert.deepEqual(partsOf('gemini-2.5-flash'), [{ functionResponse }, { inlineData }]);
+    assert.deepEqual(partsOf('gemini-3-pro'), [{ functionResponse: { ...functionResponse, parts: [{ inlineData }] } }]);
+  });
+
   it('have the deltas of reasoning, which are sent back as the one block that was signed', () => {
     const details = [
       { type: 'reasoning.text', text: 'h', index: 0 },
