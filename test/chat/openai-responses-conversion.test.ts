@@ -351,6 +351,62 @@ describe('the Responses API, converted', { concurrency: false }, () => {
     assert.deepEqual(sentTo(chat).messages, [{ role: 'user', content: 'x' }]);
   });
 
+  // CommandCodeAI/command-code #893
+  test('drops searches for tools, offers the tools that they found, and reports the searches', async () => {
+    respond({ role: 'assistant', content: 'Hi' });
+    const input = [
+      { role: 'user', content: 'x' },
+      { type: 'tool_search_call', call_id: 's', execution: 'client', arguments: { query: 'weather' } },
+      { type: 'tool_search_output', call_id: 's', execution: 'client', status: 'completed', tools: [WEATHER] },
+      { role: 'user', content: 'y' },
+    ];
+    const answer = await send('/v1/responses', { model: 'plain', input });
+    assert.deepEqual([answer.status, droppedOf(answer)], [200, ['input.1', 'input.2']], await answer.text());
+    const sent = sentTo(chat);
+    assert.deepEqual(
+      sent.messages,
+      ['x', 'y'].map((content) => ({ role: 'user', content })),
+    );
+    assert.deepEqual(
+      sent.tools.map((tool: { function: { name: string } }) => tool.function.name),
+      [WEATHER.name],
+    );
+  });
+
+  // tailcallhq/forgecode #892, microsoft/vscode #276110
+  test('offers a tool that is listed twice once, because Anthropic and Google refuse the second', async () => {
+    anthropic.respondWith((response) =>
+      response.end(JSON.stringify({ id: 'm', type: 'message', content: [{ type: 'text', text: 'Hi' }], usage: {} })),
+    );
+    const tool = (description: string) => ({ type: 'function', function: { name: 'f', description, parameters } });
+    const messages = [{ role: 'user', content: 'x' }];
+    const body = { model: 'claude', messages, tools: [tool('old'), tool('new')] };
+    assert.equal((await send('/v1/chat/completions', body)).status, 200);
+    const { tools } = sentTo(anthropic);
+    assert.deepEqual(
+      tools.map(({ description }: { description: string }) => description),
+      ['new'],
+    );
+  });
+
+  // farion1231/cc-switch #7287, earendil-works/pi #6265
+  test('asks for as many tokens as the Responses API accepts at least, and charges them', async () => {
+    const usage = {
+      input_tokens: 10,
+      output_tokens: 16,
+      output_tokens_details: { reasoning_tokens: 16 },
+      total_tokens: 26,
+    };
+    const output = [{ type: 'reasoning', id: 'rs', summary: [], encrypted_content: 'gAAAA' }];
+    const body = { id: 'r', status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output, usage };
+    modern.respondWith((response) => response.end(JSON.stringify(body)));
+    const messages = [{ role: 'user', content: 'quota' }];
+    const answer = await send('/v1/messages', { model: 'gpt-5-pro', max_tokens: 1, messages });
+    assert.equal(answer.status, 200, await answer.text());
+    assert.equal(sentTo(modern).max_output_tokens, 16);
+    assert.equal((await service.waitUntilSettled())[0]?.charged, 10 + 4 * 16);
+  });
+
   test('refuses by name whatever would change the answer, and sends nothing', async () => {
     const cases: readonly (readonly [object, string])[] = [
       [{ previous_response_id: 'resp_1' }, 'previous_response_id'],

@@ -7,7 +7,7 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { countValues, JsonBoundsScanner } from '../platform/json.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
-import { type Dialect, listOf, textOf } from './dialects.ts';
+import { type Dialect, listOf, RESPONSES_DIALECT, textOf } from './dialects.ts';
 import {
   findGovernedOptions,
   type GovernedOption,
@@ -555,11 +555,19 @@ export function outputLimitKey({ maxTokensKeys }: Dialect, model: string, channe
 const keyFor = (keys: readonly string[], isReasoning: boolean): string =>
   !isReasoning && keys.includes('max_tokens') ? 'max_tokens' : (keys[0] ?? 'max_tokens');
 
+/** The smallest limit that OpenAI's Responses API accepts; converted requests with a smaller one, such as probes, get it. */
+export const MIN_RESPONSES_TOKENS = 16;
+
 /** Output tokens to reserve for all choices together, enough for any channel that may serve the call. */
 export function reservedOutputTokens(request: ChatRequest, model: string, candidates: readonly Channel[]): number {
   const thinking = request.thinkingBudget * request.choiceCount;
-  if (request.requestedLimit > 0 || request.dialect.maxTokensKeys.length === 0)
-    return request.maxOutputTokens + thinking;
+  if (request.requestedLimit > 0 || request.dialect.maxTokensKeys.length === 0) {
+    const isRaised =
+      request.requestedLimit > 0 &&
+      request.dialect !== RESPONSES_DIALECT &&
+      candidates.some(({ options }) => options.responses === 'only');
+    return Math.max(request.maxOutputTokens, isRaised ? MIN_RESPONSES_TOKENS : 0) + thinking;
+  }
   let most = 0;
   for (const channel of candidates) most = Math.max(most, outputLimitFor(request, model, channel)?.tokens ?? 0);
   return most * request.choiceCount + thinking;

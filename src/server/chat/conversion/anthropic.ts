@@ -40,6 +40,7 @@ import {
   type ToolChoice,
   tagSignature,
   type UpstreamRequestParameters,
+  uniqueTools,
 } from './neutral-form.ts';
 import {
   collectResponse,
@@ -95,7 +96,9 @@ export function readAnthropicRequest(body: UntrustedObject, notes: DroppedFields
       readMessage(message, `messages.${index}`, notes),
     ),
     paths: { system: 'system', turns: 'messages' },
-    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    tools: uniqueTools(
+      (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    ),
     toolChoice: readChoice(choice),
     parallelCalls: single === true ? { value: false, path: 'tool_choice.disable_parallel_tool_use' } : undefined,
     format: readFormat(asObject(body.output_config)?.format),
@@ -530,7 +533,7 @@ function writeReasoning(
     return { config: {} };
   }
   if (ADAPTIVE_MODEL.test(target.model))
-    return { thinking: { type: 'adaptive' }, config: { effort: toEffort(reasoning) } };
+    return { thinking: { type: 'adaptive' }, config: { effort: toEffort(reasoning, target.model) } };
   const budget = Math.min(
     reasoning.budget ?? BUDGETS[reasoning.effort ?? 'medium'] ?? MIN_BUDGET,
     target.maxTokens - 1,
@@ -542,7 +545,13 @@ function writeReasoning(
   return { thinking: { type: 'enabled', budget_tokens: budget }, config: {} };
 }
 
-const toEffort = ({ effort }: Reasoning): string | undefined => (effort === 'minimal' ? 'low' : effort);
+/** The oldest models with an effort, which refuse the one between `high` and `max`. */
+const NO_XHIGH_MODEL = /claude-(?:[a-z]+-)?4[-.]6/;
+
+function toEffort({ effort }: Reasoning, model: string): string | undefined {
+  if (effort === 'minimal') return 'low';
+  return effort === 'xhigh' && NO_XHIGH_MODEL.test(model) ? 'high' : effort;
+}
 
 /** Whether the last turn of the model has calls but does not start with its own reasoning. */
 function lacksThinking(messages: readonly Message[]): boolean {

@@ -40,7 +40,9 @@ import {
   type TextPart,
   type ThinkingPart,
   type ToolChoice,
+  toShortId,
   type UpstreamRequestParameters,
+  uniqueTools,
   unpackOpaque,
 } from './neutral-form.ts';
 
@@ -78,7 +80,9 @@ export function readOpenAiChatRequest(body: UntrustedObject, notes: DroppedField
   return {
     ...splitLeadingSystemMessages(all),
     paths: { system: 'messages.0.role', turns: 'messages' },
-    tools: (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    tools: uniqueTools(
+      (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    ),
     toolChoice: readChoice(body.tool_choice),
     parallelCalls:
       typeof body.parallel_tool_calls === 'boolean'
@@ -312,6 +316,9 @@ function toReasoning({ effort, isEnabled, budget }: GivenReasoning, path: string
 }
 
 const MAX_STOPS = 4;
+/** OpenAI's models accept shorter ids of calls than others; the ids of LiteLLM hold signatures, which it needs back. */
+const OPENAI_MODEL = /^(?:.*\/)?(?:gpt-|chatgpt|o[1-9]|codex)/i;
+const MAX_CALL_ID = 40;
 /** Text of a result that has none: the dialect accepts images only from users. */
 const IMAGE_FOLLOWS = 'The result is in the next message.';
 
@@ -335,7 +342,9 @@ export function writeOpenAiChatRequest(
     model: target.model,
     messages: [
       ...(system.length === 0 ? [] : [{ role: 'system', content: writeTexts(system) }]),
-      ...withResultsFirst(messages).flatMap((message) => writeMessage(message, notes)),
+      ...withResultsFirst(OPENAI_MODEL.test(target.model) ? messages.map(withShortIds) : messages).flatMap((message) =>
+        writeMessage(message, notes),
+      ),
     ],
     [target.maxTokensKey]: target.maxTokens,
     stream: target.stream || undefined,
@@ -356,6 +365,13 @@ export function writeOpenAiChatRequest(
     stop: stop?.value,
   };
 }
+
+const withShortIds = (message: Message): Message => ({
+  ...message,
+  parts: message.parts.map((part) =>
+    part.type === 'call' || part.type === 'result' ? { ...part, id: toShortId(part.id, MAX_CALL_ID) } : part,
+  ),
+});
 
 /** A single text is written as a string, because some upstreams of this dialect do not accept lists. */
 const writeTexts = (parts: readonly TextPart[]): unknown =>

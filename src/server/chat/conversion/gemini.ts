@@ -42,6 +42,7 @@ import {
   type ToolChoice,
   tagSignature,
   type UpstreamRequestParameters,
+  uniqueTools,
 } from './neutral-form.ts';
 import {
   collectResponse,
@@ -89,7 +90,7 @@ export function readGeminiRequest(body: UntrustedObject, notes: DroppedFields): 
       readContents(body.contents).map((content, index) => readContent(content, `contents.${index}`, { ids, notes })),
     ),
     paths: { system: 'systemInstruction', turns: 'contents' },
-    tools: tools.flatMap((tool, index) => readTool(tool, `tools.${index}`, notes)),
+    tools: uniqueTools(tools.flatMap((tool, index) => readTool(tool, `tools.${index}`, notes))),
     toolChoice: readChoice(asObject(body.toolConfig), notes),
     parallelCalls: undefined,
     format: readFormat(config),

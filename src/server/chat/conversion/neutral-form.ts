@@ -159,6 +159,10 @@ export function withUniqueCallIds(messages: readonly Message[]): readonly Messag
   });
 }
 
+/** An id of a call with at most this many characters; OpenAI limits them, and some gateways put signatures into theirs. */
+export const toShortId = (id: string, most: number): string =>
+  id.length <= most ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+
 /** Maximum characters of a function's name that all vendors accept. */
 const MAX_NAME_LENGTH = 64;
 const HASH_LENGTH = 8;
@@ -222,6 +226,11 @@ export interface ToolOrigin {
   readonly namespace: string | undefined;
   readonly name: string;
 }
+
+/** Of tools with one name, which Anthropic and Google refuse, the latest counts. */
+export const uniqueTools = (tools: readonly FunctionTool[]): readonly FunctionTool[] => [
+  ...new Map(tools.map((tool) => [tool.name, tool])).values(),
+];
 
 /** Whether, and which, function the model must call. */
 export interface ToolChoice {

@@ -221,6 +221,35 @@ describe('requests of real clients', () => {
     assert.deepEqual(partsOf('gemini-3-pro'), [{ functionResponse: { ...functionResponse, parts: [{ inlineData }] } }]);
   });
 
+  // gajae-code #3913: only the newer models have the effort between high and max.
+  it('have an effort that the oldest models with an effort refuse', () => {
+    const effort = (model: string) =>
+      convert({ reasoning_effort: 'xhigh' }, ANTHROPIC_MESSAGES_DIALECT, model).sent.output_config;
+    assert.deepEqual(effort('claude-opus-4-6'), { effort: 'high' });
+    assert.deepEqual(effort('claude-sonnet-4-6-20260217'), { effort: 'high' });
+    assert.deepEqual(effort('claude-opus-4-8'), { effort: 'xhigh' });
+    assert.deepEqual(effort('claude-sonnet-5'), { effort: 'xhigh' });
+  });
+
+  // openclaw/openclaw #31934, microsoft/autogen #6377
+  it('have long ids of calls, which OpenAI refuses and gateways need back', () => {
+    const id = `call_${'x'.repeat(90)}`;
+    const messages = [
+      ...HI,
+      { role: 'assistant', content: [{ type: 'tool_use', id, name: 'ls', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'a' }] },
+    ];
+    const idsOf = (model: string) => {
+      const { sent } = convert({ messages }, CHAT_DIALECT, model, ANTHROPIC_MESSAGES_DIALECT);
+      const [, call, result] = sent.messages as unknown as { tool_calls: { id: string }[]; tool_call_id: string }[];
+      return [call?.tool_calls[0]?.id, result?.tool_call_id];
+    };
+    const [ofCall, ofResult] = idsOf('gpt-4o');
+    assert.equal(ofCall, ofResult);
+    assert.match(ofCall ?? '', /^.{1,40}$/);
+    assert.deepEqual(idsOf('gemini-3-pro'), [id, id]);
+  });
+
   it('have the deltas of reasoning, which are sent back as the one block that was signed', () => {
     const details = [
       { type: 'reasoning.text', text: 'h', index: 0 },

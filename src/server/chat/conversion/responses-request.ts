@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { tryParse } from '../../platform/json.ts';
-import { isReasoningModel } from '../request.ts';
+import { isReasoningModel, MIN_RESPONSES_TOKENS } from '../request.ts';
 import {
   checkMembers,
   type DroppedFields,
@@ -40,7 +39,9 @@ import {
   type ThinkingPart,
   type ToolChoice,
   type ToolOrigin,
+  toShortId,
   type UpstreamRequestParameters,
+  uniqueTools,
   unpackOpaque,
 } from './neutral-form.ts';
 
@@ -122,13 +123,17 @@ const PART_MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
 /** Prefix of the ids of reasoning items, OpenAI's and ours. */
 const THOUGHT_PREFIX = 'rs_';
 
+/** Type of the item with the result of a search for tools, which are offered like all others. */
+const FOUND_TOOLS = 'tool_search_output';
+const SEARCH_ITEMS: ReadonlySet<unknown> = new Set(['web_search_call', 'tool_search_call', FOUND_TOOLS]);
+
 /**
- * Whether an item has no content for a model: searches made by the upstream, and references to reasoning, which clients
- * send that expect reasoning to be stored (`store` is true by default). Reasoning may be dropped; references to
- * anything else are refused.
+ * Whether an item has no content for a model: searches made by the upstream or for tools, and references to reasoning,
+ * which clients send that expect reasoning to be stored (`store` is true by default). Reasoning may be dropped;
+ * references to anything else are refused.
  */
 const isEmptyItem = ({ type, id }: UntrustedObject): boolean =>
-  type === 'web_search_call' || (type === 'item_reference' && typeof id === 'string' && id.startsWith(THOUGHT_PREFIX));
+  SEARCH_ITEMS.has(type) || (type === 'item_reference' && typeof id === 'string' && id.startsWith(THOUGHT_PREFIX));
 
 type Role = Message['role'];
 
@@ -144,11 +149,8 @@ function readInput(input: unknown, notes: DroppedFields): Message[] {
   for (const [index, value] of listAt(input, 'input').entries()) {
     const path = `input.${index}`;
     const item = objectAt(value, path);
-    if (item.type === ADDED_TOOLS) continue;
-    if (isEmptyItem(item)) {
-      notes.drop(path);
-      continue;
-    }
+    if (isEmptyItem(item)) notes.drop(path);
+    if (isEmptyItem(item) || ADDED_TOOLS.has(item.type)) continue;
     const { role, parts } = readItem(item, path, notes);
     const last = turns.at(-1);
     if (role === 'assistant' && last?.role === role) last.parts.push(...parts);
@@ -280,7 +282,7 @@ export function writeResponsesRequest(
       ...(system.length > 1 ? [{ role: 'developer', content: system.map(toInputText) }] : []),
       ...messages.flatMap((message) => writeMessage(message, notes)),
     ],
-    [target.maxTokensKey]: target.maxTokens,
+    [target.maxTokensKey]: Math.max(target.maxTokens, MIN_RESPONSES_TOKENS),
     stream: target.stream || undefined,
     // All callers share the channel's account, so nothing may be stored in it.
     store: false,
@@ -370,8 +372,7 @@ function writeResult({ id, parts, isError, path }: ResultPart, notes: DroppedFie
 /** Longest id of a call that this API accepts; gateways such as LiteLLM put signatures into theirs. */
 const MAX_CALL_ID = 64;
 
-const toCallId = (id: string): string =>
-  id.length <= MAX_CALL_ID ? id : `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+const toCallId = (id: string): string => toShortId(id, MAX_CALL_ID);
 
 /** This API accepts only reasoning that it encrypted itself. */
 function writeThought({ signature, text, path }: ThinkingPart, notes: DroppedFields): object[] {
@@ -408,20 +409,19 @@ const FREEFORM_PARAMETERS = {
 const namespacedName = (namespace: string | undefined, name: string): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 
-/** Type of the items in which Codex lists tools instead of the member `tools`. */
-const ADDED_TOOLS = 'additional_tools';
+/** Types of the items in which Codex lists tools instead of the member `tools`. */
+const ADDED_TOOLS: ReadonlySet<unknown> = new Set(['additional_tools', FOUND_TOOLS]);
 
 /**
- * Reads the tools of OpenAI's Responses as functions; of tools with one name the latest counts.
+ * Reads the tools of OpenAI's Responses as functions.
  * @throws AppError `invalid_request` for tools that the upstream runs
  */
-function readAllTools({ tools, input }: UntrustedObject, notes: DroppedFields): FunctionTool[] {
+function readAllTools({ tools, input }: UntrustedObject, notes: DroppedFields): readonly FunctionTool[] {
   const added = (Array.isArray(input) ? input : []).flatMap((value, index) => {
     const { type, tools: more } = asObject(value) ?? {};
-    return type === ADDED_TOOLS ? readTools(more, `input.${index}.tools`, notes) : [];
+    return ADDED_TOOLS.has(type) ? readTools(more, `input.${index}.tools`, notes) : [];
   });
-  const all = [...readTools(tools, 'tools', notes), ...added];
-  return [...new Map(all.map((tool) => [tool.name, tool])).values()];
+  return uniqueTools([...readTools(tools, 'tools', notes), ...added]);
 }
 
 function readTools(tools: unknown, prefix: string, notes: DroppedFields): FunctionTool[] {
