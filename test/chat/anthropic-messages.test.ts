@@ -243,11 +243,19 @@ describe('Anthropic messages over an Anthropic upstream', { concurrency: false }
       [{ input_tokens: 42 }, 'upstream'],
     );
     assert.equal(upstream.requests[0]?.path, '/v1/messages/count_tokens');
-    upstream.respondWith((response) => response.writeHead(404).end());
-    const estimated = await count();
-    const { input_tokens: tokens } = (await estimated.json()) as { input_tokens: number };
-    assert.equal(estimated.headers.get('x-reelgate-token-count'), 'estimate');
-    assert.ok(tokens > 0 && tokens < 20, String(tokens));
+    // maximhq/bifrost #2902, #2169
+    for (const [status, message] of [
+      [404, ''],
+      [501, ''],
+      [500, 'count_tokens is not supported by parasail provider'],
+      [400, "The provided model doesn't support counting tokens."],
+    ] as const) {
+      upstream.respondWith((response) => response.writeHead(status).end(JSON.stringify({ error: { message } })));
+      const estimated = await count();
+      const { input_tokens: tokens } = (await estimated.json()) as { input_tokens: number };
+      assert.equal(estimated.headers.get('x-reelgate-token-count'), 'estimate', message);
+      assert.ok(tokens > 0 && tokens < 20, String(tokens));
+    }
     upstream.respondWith((response) => response.writeHead(500).end('{}'));
     assert.equal((await count()).status, 502);
     // Anthropic limits counts apart from messages, so refused ones must not pause the channel.

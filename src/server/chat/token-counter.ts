@@ -36,6 +36,9 @@ export const COUNT_SOURCE_HEADER = 'x-reelgate-token-count';
 
 const MAX_ATTEMPTS = 3;
 const MAX_WAIT_MS = 30_000;
+/** Many upstreams of these dialects have no such endpoint, or have it only for some models (Bedrock, Bifrost). */
+const NO_COUNT_STATUSES: ReadonlySet<number> = new Set([404, 405, 501]);
+const NO_COUNT_MESSAGE = /(?:not|n't) support(?:ed)?\b.*\bcount|\bcount.*(?:not|n't) supported\b/is;
 
 /**
  * Counts the tokens of a request: at the upstream if it speaks the caller's dialect and can count, otherwise locally.
@@ -99,12 +102,11 @@ export class TokenCounter {
         report('ok');
         return { tokens, source: 'upstream' };
       }
-      // Many upstreams of this dialect have no such endpoint.
-      if (status === 404 || status === 405) {
+      const failure = parseUpstreamError(channel, path, status < 300 ? 502 : status, headers, text);
+      if (NO_COUNT_STATUSES.has(status) || NO_COUNT_MESSAGE.test(failure.message)) {
         report('ok');
         return await estimate(request);
       }
-      const failure = parseUpstreamError(channel, path, status < 300 ? 502 : status, headers, text);
       report(failure.outcome, failure.message, failure.code);
       return failure;
     } catch (error) {
