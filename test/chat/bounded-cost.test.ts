@@ -17,7 +17,7 @@ describe('maximum cost of a model call', { concurrency: false }, () => {
   let upstream: ScriptedUpstream;
   let channelId: number;
   before(async () => {
-    const models = ['plain', 'o3-thinker', 'newcomer'];
+    const models = ['plain', 'o3-thinker', 'newcomer', 'silent'];
     ({ service, upstream, channelId } = await startScriptedChat(models, { price: BY_TOKEN }));
   });
   afterEach(async () => {
@@ -143,6 +143,23 @@ describe('maximum cost of a model call', { concurrency: false }, () => {
     controller.abort();
     return (await service.waitUntilSettled())[0]?.charged ?? 0;
   };
+
+  // QuantumNous/new-api #4344
+  test('T82: a caller who disconnects from a call that is not streamed pays for what was generated until then', async () => {
+    upstream.respondWith(() => {});
+    const controller = new AbortController();
+    const asked = fetch(`${service.baseUrl}${PATH}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'silent', max_tokens: 5_000, messages: [{ role: 'user', content: 'hi' }] }),
+      signal: controller.signal,
+    });
+    await pause(1_000);
+    controller.abort();
+    await assert.rejects(asked);
+    const charged = (await service.waitUntilSettled())[0]?.charged ?? 0;
+    assert.ok(charged > 20 && charged < 5_000, String(charged));
+  });
 
   test('T82: a caller who disconnects before the usage arrives still pays for hidden reasoning', async () => {
     assert.equal(await leaveEarly('newcomer', 50, 50_018), 7 + 50_018, 'the upstream has a moment to give its figures');

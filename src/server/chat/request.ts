@@ -622,10 +622,12 @@ export class OutputProfiles {
   }
 
   /**
-   * Tokens generated in a number of seconds, visible or not; 0 for a model that hides none, or that was not measured.
+   * Tokens generated in a number of seconds, visible or not; 0 for a stream of a model that hides none, or that was not
+   * measured. A response that is not streamed shows nothing before it is complete.
    */
   estimate(model: string, request: ChatRequest, seconds: number): number {
-    if (this.mayHideTokens(model, request) !== true) return 0;
+    const isShown = request.stream && this.mayHideTokens(model, request) !== true;
+    if (isShown || request.dialect.maxTokensKeys.length === 0) return 0;
     const rate = this.#rates.get(model)?.tokensPerSecond ?? UNMEASURED_TOKENS_PER_SECOND;
     return Math.ceil(Math.max(0, seconds) * rate * request.choiceCount);
   }
