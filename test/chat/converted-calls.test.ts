@@ -365,7 +365,7 @@ describe('calls converted between dialects', { concurrency: false }, () => {
       ],
       tools: [{ name: 'weather', description: 'tells it', input_schema: tool.parameters, strict: true }],
       tool_choice: { type: 'auto', disable_parallel_tool_use: true },
-      output_config: { format: { type: 'json_schema', schema: { type: 'object' } } },
+      output_config: { format: { type: 'json_schema', schema: { type: 'object', additionalProperties: false } } },
       temperature: 0.5,
       stop_sequences: ['END'],
     });

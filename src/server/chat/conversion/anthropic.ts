@@ -21,6 +21,7 @@ import {
   textAt,
   textsAt,
   toArguments,
+  toClosedSchema,
 } from './fields.ts';
 import {
   type CacheMarker,
@@ -293,7 +294,10 @@ export function writeAnthropicRequest(
   const stop = stopsFor(settings.stop, notes, (text) => !isBlankText(text));
   for (const unknown of [settings.seed, settings.presencePenalty, settings.frequencyPenalty])
     if (unknown !== undefined) notes.drop(unknown.path);
-  const config = { ...reasoning.config, format: format && { type: 'json_schema', schema: format.schema } };
+  const config = {
+    ...reasoning.config,
+    format: format && { type: 'json_schema', schema: toClosedSchema(format.schema) },
+  };
   return {
     model: target.model,
     max_tokens: target.maxTokens,

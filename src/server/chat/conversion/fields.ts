@@ -153,14 +153,18 @@ const MAX_SCHEMA_DEPTH = 32;
  * them, which tools of MCP servers leave out, the whole request would be refused.
  */
 export function toOpenAiParameters(schema: object): object {
-  const whole = withItems(schema, 0) as UntrustedObject;
+  const whole = mapSchemas(schema, withItems, 0) as UntrustedObject;
   const { type, properties } = whole;
   if (type === 'object' && asObject(properties) !== undefined) return whole;
   return { ...whole, type: 'object', properties: asObject(properties) ?? {} };
 }
 
-function withItems(value: unknown, depth: number): unknown {
-  if (Array.isArray(value)) return value.map((each) => withItems(each, depth));
+/** The schema of a response as Anthropic accepts it: its objects have no other properties. */
+export const toClosedSchema = (schema: unknown): unknown => mapSchemas(schema, withoutOthers, 0);
+
+/** Changes a schema and all schemas inside it. */
+function mapSchemas(value: unknown, change: (schema: UntrustedObject) => UntrustedObject, depth: number): unknown {
+  if (Array.isArray(value)) return value.map((each) => mapSchemas(each, change, depth));
   const schema = asObject(value);
   if (schema === undefined || depth > MAX_SCHEMA_DEPTH) return value;
   const changed: Record<string, unknown> = { ...schema };
@@ -168,14 +172,26 @@ function withItems(value: unknown, depth: number): unknown {
     const named = asObject(schema[key]);
     if (named !== undefined)
       changed[key] = Object.fromEntries(
-        Object.entries(named).map(([name, inner]) => [name, withItems(inner, depth + 1)]),
+        Object.entries(named).map(([name, inner]) => [name, mapSchemas(inner, change, depth + 1)]),
       );
   }
-  for (const key of INNER_SCHEMAS) if (schema[key] !== undefined) changed[key] = withItems(schema[key], depth + 1);
-  const { type, items, prefixItems } = schema;
-  const isList = type === 'array' || (Array.isArray(type) && type.includes('array'));
-  return isList && items === undefined && prefixItems === undefined ? { ...changed, items: {} } : changed;
+  for (const key of INNER_SCHEMAS)
+    if (schema[key] !== undefined) changed[key] = mapSchemas(schema[key], change, depth + 1);
+  return change(changed);
 }
+
+const isOfType = ({ type }: UntrustedObject, name: string): boolean =>
+  type === name || (Array.isArray(type) && type.includes(name));
+
+const withItems = (schema: UntrustedObject): UntrustedObject =>
+  isOfType(schema, 'array') && schema.items === undefined && schema.prefixItems === undefined
+    ? { ...schema, items: {} }
+    : schema;
+
+const withoutOthers = (schema: UntrustedObject): UntrustedObject =>
+  isOfType(schema, 'object') && schema.additionalProperties === undefined
+    ? { ...schema, additionalProperties: false }
+    : schema;
 
 /** The level of detail at which an image is processed; `auto` is the default of upstreams. */
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>

@@ -250,6 +250,25 @@ describe('requests of real clients', () => {
     assert.deepEqual(idsOf('gemini-3-pro'), [id, id]);
   });
 
+  // veryfront/veryfront-code #3918; Google's schemas have no member for it.
+  it('have schemas of responses whose objects are open, which Anthropic refuses', () => {
+    const inner = { type: 'object', properties: { b: { type: 'string' } } };
+    const schema = { type: 'object', properties: { a: { type: 'array', items: inner } }, $defs: { inner } };
+    const closed = { ...inner, additionalProperties: false };
+    const { sent } = convert({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } });
+    assert.deepEqual(sent.output_config, {
+      format: {
+        type: 'json_schema',
+        schema: {
+          type: 'object',
+          properties: { a: { type: 'array', items: closed } },
+          $defs: { inner: closed },
+          additionalProperties: false,
+        },
+      },
+    });
+  });
+
   it('have the deltas of reasoning, which are sent back as the one block that was signed', () => {
     const details = [
       { type: 'reasoning.text', text: 'h', index: 0 },
