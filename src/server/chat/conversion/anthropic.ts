@@ -302,7 +302,7 @@ export function writeAnthropicRequest(
     model: target.model,
     max_tokens: target.maxTokens,
     stream: target.stream || undefined,
-    ...writeTurns(conversation, notes),
+    ...writeTurns(conversation, target.model, notes),
     tools:
       tools.length === 0
         ? undefined
@@ -403,15 +403,36 @@ interface Turn {
 
 const isBlankText = (text: string): boolean => text.trim() === '';
 
+/**
+ * Models with system turns within a conversation, of text only, each of which ends a turn of the user (docs.claude.com,
+ * mid-conversation system messages).
+ */
+const SYSTEM_TURN_MODEL = /claude-(?:opus-(?:4[-.][89]|[5-9])|(?:fable|mythos)-[5-9])/;
+
+/** Sends the text of a system message as the user's, at the same position, where it may not be one of its own. */
+function withAcceptedRoles(messages: readonly Message[], model: string, notes: DroppedFields): readonly Message[] {
+  return messages.map((message, index) => {
+    const { role, parts, path } = message;
+    if (role !== 'system') return message;
+    const [before, after] = [messages[index - 1]?.role ?? 'assistant', messages[index + 1]?.role ?? 'assistant'];
+    const endsUserTurn = before !== 'assistant' && after === 'assistant';
+    if (SYSTEM_TURN_MODEL.test(model) && endsUserTurn && parts.every(({ type }) => type === 'text')) return message;
+    notes.drop(`${path}.role`);
+    return { ...message, role: 'user' };
+  });
+}
+
 /** Anthropic refuses a request without a turn, blank texts, and a last turn of the model that ends in whitespace. */
 function writeTurns(
   { system, messages, paths }: Conversation,
+  model: string,
   notes: DroppedFields,
 ): { readonly system: object[] | undefined; readonly messages: readonly Turn[] } {
   const said = system.filter(({ text }) => !isBlankText(text));
   if (said.length < system.length) notes.drop(paths.system);
   const written = said.map(({ text, cache }) => ({ type: 'text', text, ...toCache(cache) }));
-  const turns = mergeTurns(messages.map((message) => writeMessage(message, notes)));
+  const accepted = withAcceptedRoles(messages, model, notes);
+  const turns = mergeTurns(accepted.map((message) => writeMessage(message, notes)));
   if (turns.length === 0) {
     if (written.length === 0) throw notExpressibleError(paths.turns, 'has no text for the model');
     // Sent as the user's, because there must be a turn.

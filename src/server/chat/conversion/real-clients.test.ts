@@ -269,6 +269,36 @@ describe('requests of real clients', () => {
     });
   });
 
+  // neovateai/neovate-code #745, LeenHawk/gproxy #209, and the rules of can1357/oh-my-pi
+  it('have system messages between turns, which few Claude models accept, and only at the end of a turn', () => {
+    const system = { role: 'system', content: 'Be brief.' };
+    const said = (role: string, ...texts: string[]) => ({
+      role,
+      content: texts.map((text) => ({ type: 'text', text })),
+    });
+    const yes = { role: 'assistant', content: 'yes' };
+    const sent = (model: string, ...messages: object[]) => {
+      const written = convert({ messages }, ANTHROPIC_MESSAGES_DIALECT, model);
+      return [written.sent.messages, written.dropped];
+    };
+    for (const model of ['claude-opus-4-8', 'claude-opus-5'])
+      assert.deepEqual(sent(model, ...HI, system, yes, ...HI), [
+        [said('user', 'hi'), said('system', 'Be brief.'), said('assistant', 'yes'), said('user', 'hi')],
+        [],
+      ]);
+    for (const model of ['claude-opus-4-7', 'claude-sonnet-4-6', 'claude-haiku-4-5', 'kimi-k2'])
+      assert.deepEqual(sent(model, ...HI, system), [[said('user', 'hi', 'Be brief.')], ['messages.1.role']]);
+    assert.deepEqual(sent('claude-opus-4-8', ...HI, yes, system, ...HI), [
+      [said('user', 'hi'), said('assistant', 'yes'), said('user', 'Be brief.', 'hi')],
+      ['messages.2.role'],
+    ]);
+    const [turns] = sent('claude-opus-4-8', ...HI, call('{}'), system, result);
+    assert.deepEqual(
+      (turns as unknown as { role: string }[]).map(({ role }) => role),
+      ['user', 'assistant', 'user'],
+    );
+  });
+
   it('have the deltas of reasoning, which are sent back as the one block that was signed', () => {
     const details = [
       { type: 'reasoning.text', text: 'h', index: 0 },
