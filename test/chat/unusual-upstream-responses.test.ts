@@ -514,6 +514,29 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.equal((await call('/v1/embeddings', { input: 'hi there' })).end?.charged, 2);
   });
 
+  // earendil-works/pi #596
+  test('does without usage where an upstream refuses the option for it, unless the caller asked for it', async () => {
+    const sent = (): unknown[] => upstream.requests.splice(0).map(({ body }) => JSON.parse(body).stream_options);
+    upstream.respondWith((response, { body }) => {
+      if (!body.includes('stream_options'))
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(data(chunk('one'), last(), '[DONE]'));
+      else
+        response
+          .writeHead(422)
+          .end('{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}');
+    });
+    sent();
+    const { status, text, end } = await listen();
+    assert.equal(status, 200, text);
+    assert.equal(end?.charged, 2 + 4);
+    assert.deepEqual(sent(), [{ include_usage: true }, undefined]);
+    const asked = await call('/v1/messages', { messages, max_tokens: 9, stream: true });
+    assert.equal(asked.status, 200, asked.text);
+    assert.deepEqual(sent(), [{ include_usage: true }, undefined]);
+    assert.equal((await listen({ stream_options: { include_usage: true } })).status, 422);
+    assert.equal(sent().length, 1);
+  });
+
   test('fails over to the next channel on an error before the first token, not after it', async (t) => {
     const { operator } = service;
     const next = await startScriptedUpstream();

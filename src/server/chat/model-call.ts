@@ -22,7 +22,7 @@ import type { ResponseConversion } from './conversion/convert.ts';
 import { withoutRefusedReasoning } from './conversion/foreign-parts.ts';
 import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
 import { createEventStream, type EventStream, isBlankText, looksLikeEvents, looksLikeJson } from './event-stream.ts';
-import type { ChatRequest, OutputProfiles } from './request.ts';
+import { type ChatRequest, type OutputProfiles, withoutUsageOption } from './request.ts';
 import type { CallMeta, JournaledCall, SettlementJournal } from './settlement-journal.ts';
 import {
   emptyResponse,
@@ -614,7 +614,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
    */
   #failBeforeFirstByte(refusal: UpstreamFailure, control?: ExchangeControl): void {
     const { clientResponse } = this.#context;
-    if (this.#sendWithoutReasoning(refusal, control)) return;
+    if (this.#sendWithoutRefused(refusal, control)) return;
     this.#reportFailure(refusal);
     this.#failure = refusal.error;
     this.#phase = 'finished';
@@ -628,18 +628,21 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   /**
-   * Sends the request again, once, if the upstream refused reasoning of earlier turns that another model generated.
+   * Sends the request again, once, if the upstream refused reasoning of earlier turns that another model generated, or
+   * the option for usage.
+   *
    * @returns false if it was refused for something else
    */
-  #sendWithoutReasoning({ message, outcome }: UpstreamFailure, control: ExchangeControl | undefined): boolean {
+  #sendWithoutRefused({ message, outcome }: UpstreamFailure, control: ExchangeControl | undefined): boolean {
     const { clientResponse, model, request } = this.#context;
     if (this.#request !== request || this.#hasBegun || clientResponse.disconnected) return false;
     const rest = withoutRefusedReasoning(request, toUpstreamModelName(this.#channel, model), message);
-    if (rest === undefined) return false;
+    const remainder = rest?.request ?? (outcome === 'user' ? withoutUsageOption(request, message) : undefined);
+    if (remainder === undefined) return false;
     this.#phase = 'finished';
     control?.abort();
-    this.#request = rest.request;
-    this.#refusedParts = rest.dropped;
+    this.#request = remainder;
+    this.#refusedParts = rest?.dropped ?? [];
     this.#span?.end(outcome);
     this.#send();
     return true;

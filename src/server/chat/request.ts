@@ -28,6 +28,8 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** The caller requested the usage event of a stream, in OpenAI's format or in OpenRouter's. */
   readonly wantsUsage: boolean;
+  /** The usage of a stream is not requested, because an upstream refused the option for it. */
+  readonly omitsUsage?: boolean;
   /** Number of choices requested in one call. */
   readonly choiceCount: number;
   /** The caller's own limit for one choice, in tokens; 0: none. */
@@ -280,6 +282,15 @@ export interface OutputLimit {
   /** Tokens of one choice. */
   readonly tokens: number;
 }
+
+/**
+ * A request without the option for the usage of a stream, after an upstream refused it for that; its tokens are counted.
+ * @returns undefined if it was refused for something else, or the caller requested usage
+ */
+export const withoutUsageOption = (request: ChatRequest, refusal: string): ChatRequest | undefined =>
+  request.stream && !request.wantsUsage && /\bstream_options\b/.test(refusal)
+    ? { ...request, omitsUsage: true }
+    : undefined;
 
 /** Changes to a request for one upstream; everything else is sent as the caller wrote it. */
 interface UpstreamChanges {

@@ -29,7 +29,7 @@ import {
   textOf,
 } from './dialects.ts';
 import { applyOptionRules } from './options.ts';
-import { type ChatRequest, outputLimitFor, toUpstreamBody } from './request.ts';
+import { type ChatRequest, outputLimitFor, removeProperty, toUpstreamBody } from './request.ts';
 
 /** One attempt of a call at one channel: the request to send, and the dialect of the response. */
 export interface UpstreamExchange {
@@ -131,7 +131,7 @@ export function prepareExchange(
   if (source === undefined || askedCodec === undefined) {
     const { request: own, dropped } = withoutForeignParts(request, upstreamModel);
     const body = toUpstreamBody(own, { model: upstreamModel, limit, droppedTools });
-    const sent = toRequest(channel, target, body, timeouts, forwardedHeaders);
+    const sent = toRequest(channel, target, withUsageOption(request, body), timeouts, forwardedHeaders);
     return { dialect, request: sent, conversion: undefined, dropped: [...leftOut, ...dropped], surcharge };
   }
   const codecs = { source: askedCodec, target: source };
@@ -154,12 +154,15 @@ export function prepareExchange(
   };
   return {
     dialect,
-    request: toRequest(channel, target, body, timeouts),
+    request: toRequest(channel, target, withUsageOption(request, body), timeouts),
     conversion: new ResponseConversion(source, askedCodec, context),
     dropped: [...leftOut, ...dropped],
     surcharge,
   };
 }
+
+const withUsageOption = ({ omitsUsage }: ChatRequest, body: Buffer): Buffer =>
+  omitsUsage === true ? removeProperty(body, 'stream_options') : body;
 
 /** Time limits of one attempt, in milliseconds. */
 export interface UpstreamTimeouts {
