@@ -407,7 +407,7 @@ const isBlankText = (text: string): boolean => text.trim() === '';
  * Models with system turns within a conversation, of text only, each of which ends a turn of the user (docs.claude.com,
  * mid-conversation system messages).
  */
-const SYSTEM_TURN_MODEL = /claude-(?:opus-(?:4[-.][89]|[5-9])|(?:fable|mythos)-[5-9])/;
+export const SYSTEM_TURN_MODEL = /claude-(?:opus-(?:4[-.][89]|[5-9])|(?:fable|mythos)-[5-9])/;
 
 /** Sends the text of a system message as the user's, at the same position, where it may not be one of its own. */
 function withAcceptedRoles(messages: readonly Message[], model: string, notes: DroppedFields): readonly Message[] {

@@ -71,6 +71,17 @@ describe('parts of other vendors', () => {
     assert.equal(asClaude([thought('reelgate-openai:'), use], {}, 'deepseek-v4').isSame, false);
   });
 
+  // deepseek-ai/awesome-deepseek-integration #639, YishenTu/claudian #708
+  it('include system turns, which few models accept', () => {
+    const system = { role: 'system', content: 'Be brief.' };
+    const body = { model: 'm', max_tokens: 9, thinking: { type: 'adaptive' }, messages: [user, system] };
+    const { sent, dropped } = send(ANTHROPIC_MESSAGES_DIALECT, body, 'deepseek-v4-pro');
+    assert.deepEqual(sent, { ...body, messages: [user, { ...system, role: 'user' }] });
+    assert.deepEqual(dropped, ['messages.1.role']);
+    assert.equal(send(ANTHROPIC_MESSAGES_DIALECT, body, 'claude-opus-4-7').isSame, false);
+    assert.equal(send(ANTHROPIC_MESSAGES_DIALECT, body, 'claude-opus-4-8').isSame, true);
+  });
+
   it('are distinguished from its own citations', () => {
     const cite = (encrypted_index: string) => ({
       type: 'web_search_result_location',

@@ -9,7 +9,7 @@ import {
   RESPONSES_DIALECT,
 } from '../dialects.ts';
 import { type ChatRequest, removeProperty, setProperty } from '../request.ts';
-import { toId } from './anthropic.ts';
+import { SYSTEM_TURN_MODEL, toId } from './anthropic.ts';
 import { DroppedFields } from './fields.ts';
 import { LEVEL_MODEL, NO_SIGNATURE } from './gemini.ts';
 import { isTagged } from './neutral-form.ts';
@@ -36,7 +36,7 @@ interface Remainder {
 /**
  * Removes reasoning and citations that our conversion wrote for another vendor's model, and renames its calls: a
  * conversation may continue with a model whose upstream uses the caller's own dialect, and a vendor refuses reasoning
- * that it did not sign.
+ * that it did not sign. Sends the system turns of Anthropic's newest models to others as the user's.
  *
  * @param model the upstream's name
  */
@@ -108,7 +108,8 @@ function searchMessages(body: UntrustedObject, target: Target, notes: DroppedFie
   const { model, isRefused } = target;
   // Other upstreams of this dialect write reasoning without a signature, and some require it back.
   const isClaude = /claude/i.test(model);
-  const messages = replaceContents(body.messages, 'content', (content, index) =>
+  const accepted = withAcceptedRoles(body.messages, model, notes);
+  const messages = replaceContents(accepted ?? body.messages, 'content', (content, index) =>
     replaceIn(content, (element, place) => {
       const block = asObject(element) ?? {};
       const path = `messages.${index}.content.${place}`;
@@ -129,11 +130,22 @@ function searchMessages(body: UntrustedObject, target: Target, notes: DroppedFie
       return [isClaude ? withAcceptedId(element, block) : element];
     }),
   );
-  if (messages === undefined) return undefined;
+  if (messages === undefined) return accepted && { messages: accepted };
   if (isBlank(body.thinking) || !lacksThinking(messages)) return { messages };
   const changes = { messages, thinking: undefined, context_management: undefined };
   for (const name of ['thinking', 'context_management']) if (!isBlank(body[name])) notes.drop(name);
   return changes;
+}
+
+/** Claude Code sends system turns to every model whose name is that of a model with them, whatever serves it. */
+function withAcceptedRoles(messages: unknown, model: string, notes: DroppedFields): unknown[] | undefined {
+  if (SYSTEM_TURN_MODEL.test(model)) return undefined;
+  return replaceIn(messages, (element, index) => {
+    const message = asObject(element);
+    if (message?.role !== 'system') return [element];
+    notes.drop(`messages.${index}.role`);
+    return [{ ...message, role: 'user' }];
+  });
 }
 
 /** Other vendors' ids of calls may have characters that Anthropic refuses, such as Kimi's `functions.read:0`. */
