@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { isBlank } from '../dialects.ts';
 import {
@@ -319,6 +320,16 @@ const MAX_STOPS = 4;
 /** OpenAI's models accept shorter ids of calls than others; the ids of LiteLLM hold signatures, which it needs back. */
 const OPENAI_MODEL = /^(?:.*\/)?(?:gpt-|chatgpt|o[1-9]|codex)/i;
 const MAX_CALL_ID = 40;
+/** Mistral's models accept only ids like their own. */
+const MISTRAL_MODEL = /^(?:.*\/)?(?:open-)?(?:mistral|mixtral|ministral|magistral|codestral|devstral|pixtral|voxtral)/i;
+const MISTRAL_CALL_ID = /^[a-zA-Z0-9]{9}$/;
+
+/** An id of a call as the upstream of a model accepts it; it depends on that id alone. */
+export function toAcceptedCallId(id: string, model: string): string {
+  if (OPENAI_MODEL.test(model)) return toShortId(id, MAX_CALL_ID);
+  return MISTRAL_MODEL.test(model) && !MISTRAL_CALL_ID.test(id) ? hash('sha256', id).slice(0, 9) : id;
+}
+
 /** Text of a result that has none: the dialect accepts images only from users. */
 const IMAGE_FOLLOWS = 'The result is in the next message.';
 
@@ -342,9 +353,9 @@ export function writeOpenAiChatRequest(
     model: target.model,
     messages: [
       ...(system.length === 0 ? [] : [{ role: 'system', content: writeTexts(system) }]),
-      ...withResultsFirst(OPENAI_MODEL.test(target.model) ? messages.map(withShortIds) : messages).flatMap((message) =>
-        writeMessage(message, notes),
-      ),
+      ...withResultsFirst(messages)
+        .map((message) => withAcceptedIds(message, target.model))
+        .flatMap((message) => writeMessage(message, notes)),
     ],
     [target.maxTokensKey]: target.maxTokens,
     stream: target.stream || undefined,
@@ -366,10 +377,10 @@ export function writeOpenAiChatRequest(
   };
 }
 
-const withShortIds = (message: Message): Message => ({
+const withAcceptedIds = (message: Message, model: string): Message => ({
   ...message,
   parts: message.parts.map((part) =>
-    part.type === 'call' || part.type === 'result' ? { ...part, id: toShortId(part.id, MAX_CALL_ID) } : part,
+    part.type === 'call' || part.type === 'result' ? { ...part, id: toAcceptedCallId(part.id, model) } : part,
   ),
 });
 

@@ -72,6 +72,28 @@ describe('parts of other vendors', () => {
   });
 
   // deepseek-ai/awesome-deepseek-integration #639, YishenTu/claudian #708
+  it('include ids of calls that Mistral and OpenAI refuse', () => {
+    const body = (id: string) => ({
+      model: 'm',
+      messages: [
+        user,
+        { role: 'assistant', tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] },
+        { role: 'tool', tool_call_id: id, content: 'ok' },
+      ],
+    });
+    // anomalyco/opencode #1680, mnfst/llm-gateway #1186
+    for (const model of ['mistral-large-latest', 'mistralai/Devstral-Small-2', 'open-mixtral-8x22b']) {
+      const { sent } = send(CHAT_DIALECT, body('call_PTLP8xhu3uwZk4l3nlnrrJha'), model);
+      const [, turn, answer] = sent.messages;
+      assert.match(turn.tool_calls[0].id, /^[a-zA-Z0-9]{9}$/);
+      assert.equal(answer.tool_call_id, turn.tool_calls[0].id);
+      assert.equal(send(CHAT_DIALECT, body('D681PevKs'), model).isSame, true);
+    }
+    const long = `call_${'x'.repeat(60)}`;
+    assert.ok(send(CHAT_DIALECT, body(long), 'gpt-4o').sent.messages[2].tool_call_id.length <= 40);
+    assert.equal(send(CHAT_DIALECT, body(long), 'gemini-3-pro').isSame, true);
+  });
+
   it('include system turns, which few models accept', () => {
     const system = { role: 'system', content: 'Be brief.' };
     const body = { model: 'm', max_tokens: 9, thinking: { type: 'adaptive' }, messages: [user, system] };

@@ -10,6 +10,7 @@ import {
 } from '../dialects.ts';
 import { type ChatRequest, removeProperty, setProperty } from '../request.ts';
 import { SYSTEM_TURN_MODEL, toId } from './anthropic.ts';
+import { toAcceptedCallId } from './chat-request.ts';
 import { DroppedFields } from './fields.ts';
 import { LEVEL_MODEL, NO_SIGNATURE } from './gemini.ts';
 import { isTagged } from './neutral-form.ts';
@@ -172,7 +173,8 @@ function lacksThinking(messages: readonly unknown[]): boolean {
 const REASONING_MEMBERS = ['reasoning_content', 'reasoning', 'reasoning_details'];
 
 function searchChat({ messages: given }: UntrustedObject, target: Target, notes: DroppedFields): Changes | undefined {
-  const messages = replaceIn(given, (element, index) => {
+  const accepted = replaceIn(given, (element) => [withAcceptedIds(element, target.model)]);
+  const messages = replaceIn(accepted ?? given, (element, index) => {
     if (target.isRefused) return [withoutMembers(element, REASONING_MEMBERS, `messages.${index}`, notes)];
     const { reasoning_details: details, ...message } = asObject(element) ?? {};
     const own = replaceIn(details, (detail) => {
@@ -183,7 +185,24 @@ function searchChat({ messages: given }: UntrustedObject, target: Target, notes:
     notes.drop(`messages.${index}.reasoning_details`);
     return [own.length === 0 ? message : { ...message, reasoning_details: own }];
   });
-  return messages && { messages };
+  const changed = messages ?? accepted;
+  return changed && { messages: changed };
+}
+
+/** Other vendors' ids of calls may be longer than OpenAI's, or unlike Mistral's, which refuse the request for that. */
+function withAcceptedIds(element: unknown, model: string): unknown {
+  const { tool_call_id: resultId, tool_calls: given } = asObject(element) ?? {};
+  const calls = replaceIn(given, (call) => {
+    const { id } = asObject(call) ?? {};
+    return [
+      typeof id !== 'string' || toAcceptedCallId(id, model) === id
+        ? call
+        : { ...asObject(call), id: toAcceptedCallId(id, model) },
+    ];
+  });
+  const id = typeof resultId === 'string' ? toAcceptedCallId(resultId, model) : resultId;
+  if (calls === undefined && id === resultId) return element;
+  return { ...asObject(element), ...(calls && { tool_calls: calls }), ...(id !== resultId && { tool_call_id: id }) };
 }
 
 /** The element itself if it has none of these members. */

@@ -248,6 +248,9 @@ describe('requests of real clients', () => {
     assert.equal(ofCall, ofResult);
     assert.match(ofCall ?? '', /^.{1,40}$/);
     assert.deepEqual(idsOf('gemini-3-pro'), [id, id]);
+    const [ofMistral, toMistral] = idsOf('mistral-small-latest');
+    assert.equal(ofMistral, toMistral);
+    assert.match(ofMistral ?? '', /^[a-zA-Z0-9]{9}$/);
   });
 
   // veryfront/veryfront-code #3918; Google's schemas have no member for it.
