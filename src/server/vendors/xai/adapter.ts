@@ -53,6 +53,7 @@ import {
   readReason,
   refusedSubmit,
   rejectedPoll,
+  taskIdIn,
   toRawResponse,
   toVendorError,
   UNKNOWN_FAILURE,
@@ -304,7 +305,7 @@ export const xai: VendorAdapter = {
     const response = await postJson(context, url, bearerHeaders(context), toBody(request));
     const task = unwrapTask(response.json);
     if (isRefusedSubmit(response, task)) return refusedSubmit(parseError(response, context.now()), response);
-    return acceptedSubmit(isSuccessStatus(response) ? asId(task?.request_id ?? task?.id) : undefined, response);
+    return acceptedSubmit(isSuccessStatus(response) ? (asId(task?.request_id) ?? taskIdIn(task)) : undefined, response);
   },
 
   async query(handle, context) {
