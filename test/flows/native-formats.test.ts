@@ -273,6 +273,10 @@ describe('the native APIs of Kling and Jimeng', () => {
         assert.equal(failed.body.data, null);
         assert.match(String(failed.body.code), /^50\d{3}$/);
         assert.ok(failed.status >= 400);
+        const broken = dataOf(await jimeng(ACTION, { req_key: 'jimeng_t2v_v30', prompt: 'native [fail]' }));
+        await service.caller.waitUntilEnded(broken.task_id);
+        const ended = await jimeng(RESULT, { req_key: 'jimeng_t2v_v30', task_id: broken.task_id });
+        assert.deepEqual([ended.body.code, ended.body.data], [50_500, { status: 'done', video_url: '' }]);
         const missing = await jimeng(RESULT, { req_key: 'jimeng_t2v_v30', task_id: 'none' });
         assert.deepEqual([missing.status, missing.body.code], [200, 10_000]);
         assert.equal((missing.body.data as Fields).status, 'not_found');

@@ -363,18 +363,25 @@ const STATUS_WORDS: Readonly<Record<Exclude<TaskStatus, 'FAILURE'>, string>> = {
   SUCCESS: 'done',
 };
 
+/** The codes that end a task by themselves: its input or its result was refused. */
+const REFUSAL_CODE = /^(?:50215|50(?:41|51|52)\d)$/;
+
 /**
- * `data` of Jimeng's query for a task.
- * @throws AppError with the vendor's own code for a failed task, or `50500` if it failed for another reason
+ * Response to Jimeng's query for a task. A failure without a code of the vendor's content checks is `done` next to an
+ * error code: clients take the code alone for an error of the query, and poll on.
+ *
+ * @throws AppError with the vendor's own code for a refused task
  */
-export function toJimengTask(task: Task): Record<string, Json> {
-  if (task.status === 'FAILURE')
-    throw new AppError('upstream_refused', {
-      message: task.fail_reason,
-      publicCode: /^50\d{3}$/.test(task.error_code) ? task.error_code : '50500',
-    });
-  const artifact = parseTaskArtifact(task);
-  return { status: STATUS_WORDS[task.status], video_url: artifact?.kind === 'url' ? artifact.url : '' };
+export function toJimengTask(task: Task) {
+  if (task.status !== 'FAILURE') {
+    const artifact = parseTaskArtifact(task);
+    const url = artifact?.kind === 'url' ? artifact.url : '';
+    return { code: 10_000, message: 'Success', data: { status: STATUS_WORDS[task.status], video_url: url } };
+  }
+  const { fail_reason: message, error_code: publicCode } = task;
+  if (REFUSAL_CODE.test(publicCode)) throw new AppError('upstream_refused', { message, publicCode });
+  const code = /^50\d{3}$/.test(publicCode) ? Number(publicCode) : 50_500;
+  return { code, message, data: { status: STATUS_WORDS.SUCCESS, video_url: '' } };
 }
 
 type Body = { readonly [key: string]: unknown };

@@ -159,17 +159,18 @@ function addJimengRoutes(
   { submitter, reader, channels }: VendorCompatibleRouteDependencies,
 ): void {
   const act = async ({ query: { Action }, body, caller, request, reply }: JimengNativeInput) => {
-    const ok = (data: object) => toJimengBody(10_000, 'Success', data, request.id, reply.elapsedTime);
+    const respond = ({ code = 10_000, message = 'Success', data }: { code?: number; message?: string; data: object }) =>
+      toJimengBody(code, message, data, request.id, reply.elapsedTime);
     if (Action === 'CVSync2AsyncSubmitTask') {
       const generation = parseJimengRequest(body, request.bodyImages);
       await announceEnd(channels, generation.model, reply);
       const { task } = await submitForToken(submitter, caller, generation, request);
-      return ok({ task_id: task.public_id });
+      return respond({ data: { task_id: task.public_id } });
     }
     if (Action !== 'CVSync2AsyncGetResult')
       throw invalidRequest('Action must be CVSync2AsyncSubmitTask or CVSync2AsyncGetResult.', 'Action');
     if (typeof body.task_id !== 'string') throw invalidRequest('task_id is required.', 'task_id');
-    return ok(toJimengTask(ofVendor(await reader.readForToken(caller, body.task_id), 'jimeng')));
+    return respond(toJimengTask(ofVendor(await reader.readForToken(caller, body.task_id), 'jimeng')));
   };
   routes.add(endpoints.jimengNative, act);
   routes.add(endpoints.jimengNativeAlias, act);
