@@ -574,10 +574,13 @@ export function isAboutTask(task: UntrustedObject, id: string, { ids }: TaskMemb
 const URL_MEMBERS = ['video_url', 'url', 'uri', 'download_url', 'video', 'videos'];
 const MAX_DEPTH = 4;
 
-/** Dotted paths at which compatible services put the URL of a finished file; tried after the vendor's own. */
+/**
+ * Dotted paths at which compatible services put the URL of a finished file; tried after the vendor's own. Gateways have
+ * it in place of a reason, and last in their copy of the vendor's response.
+ */
 const URL_PLACES = [
   ...['video_url', 'url', 'video', 'videos', 'result_url', 'result', 'results', 'output', 'outputs'],
-  ...['content', 'metadata', 'data', 'task_result'],
+  ...['content', 'metadata', 'fail_reason', 'data', 'task_result', 'data.data', 'data.data.task_result'],
 ];
 
 /** Candidates for a URL: the value itself, each entry of a list, the members of an object. */
@@ -647,6 +650,23 @@ export function isRefusedSubmit(
   );
 }
 
+/** Codes of gateways, beside which the message may be in any language: New API (`types/error.go`), this service. */
+const REASON_BY_GATEWAY_CODE: Readonly<Record<string, ErrorReason>> = {
+  access_denied: 'auth',
+  'channel:invalid_key': 'auth',
+  'channel:no_available_key': 'auth',
+  quota_not_enough: 'billing',
+  insufficient_quota: 'billing',
+  insufficient_user_quota: 'billing',
+  insufficient_balance: 'billing',
+  pre_consume_token_quota_failed: 'billing',
+  model_not_found: 'model',
+  model_not_allowed: 'model',
+  get_channel_failed: 'capacity',
+  sensitive_words_detected: 'policy',
+  prompt_blocked: 'policy',
+};
+
 /** The class of a message whose code is missing or unknown; the first match counts. */
 const CLASS_BY_MESSAGE: readonly (readonly [pattern: RegExp, meaning: ErrorClass])[] = [
   [
@@ -660,9 +680,11 @@ const CLASS_BY_MESSAGE: readonly (readonly [pattern: RegExp, meaning: ErrorClass
 
 /**
  * The class of an error that the vendor's own table does not list:
- * by its message, otherwise by a code that is an HTTP status.
+ * by a gateway's code, then by its message, otherwise by a code that is an HTTP status.
  */
 export function classifyByWords({ code, message = '' }: ReportedReason): ErrorClass | undefined {
+  const reason = ownEntry(REASON_BY_GATEWAY_CODE, code);
+  if (reason !== undefined) return { reason };
   const found = CLASS_BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1];
   if (!found && isPolicyText(`${code} ${message}`)) return { reason: 'policy' };
   return found ?? (/^[45]\d\d$/.test(code) ? { reason: reasonForStatus(Number(code)) } : undefined);

@@ -12,6 +12,7 @@ import type { FailureCause, TaskStatus } from '../../../contract/task-states.ts'
 import type { BufferedResponse } from '../../platform/outbound/outbound.ts';
 import type { AdapterContext, VendorError } from '../../upstreams/upstream.ts';
 import {
+  API_KEY_CREDENTIALS,
   cny,
   createMetadataParser,
   fileOf,
@@ -30,9 +31,11 @@ import {
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
+import { gatewayFile, NO_SUCH_TASK, readGatewayTask, submittedTaskId } from '../gateway-task.ts';
 import {
   acceptedSubmit,
   applyExtraFields,
+  bearerHeaders,
   classifyByWords,
   type ErrorClass,
   failedTask,
@@ -41,6 +44,7 @@ import {
   isSuccessCode,
   omitUndefined,
   publicFile,
+  type ReportedReason,
   type RequestBody,
   readReason,
   refusedSubmit,
@@ -337,6 +341,10 @@ function toOutcome(data: UntrustedObject, response: BufferedResponse): QueryOutc
 const videoUrlOf = (data: UntrustedObject | undefined): string | undefined =>
   asUrl(data?.video_url) ?? firstUrl(data?.video_urls);
 
+/** A gateway may add the code of the vendor's error. */
+const classifyReported = (reported: ReportedReason, word: unknown): ErrorClass =>
+  ownEntry(ERROR_CLASSES, reported.code) ?? classifyByWords(reported) ?? classifyFailureWord(word) ?? UNKNOWN_FAILURE;
+
 // The adapter
 
 function parseHandle(handle: Json): { readonly reqKey: string; readonly id: string } {
@@ -349,7 +357,8 @@ export const jimeng: VendorAdapter = {
   name: 'jimeng',
   title: 'Jimeng',
   defaultBaseUrl: 'https://visual.volcengineapi.com',
-  credentials: KEY_PAIR_CREDENTIALS,
+  // The key of a gateway, which takes no signature.
+  credentials: Type.Union([KEY_PAIR_CREDENTIALS, API_KEY_CREDENTIALS]),
   models: JIMENG_MODELS,
   unlistedWays: () => JIMENG_WAYS,
   metadata: parseMetadata.schema,
@@ -383,7 +392,8 @@ export const jimeng: VendorAdapter = {
     const body: RequestBody = { ...fields, ...toImageFields(request) };
     const response = await sendAction(context, 'submit', body);
     if (isError(response)) return refusedSubmit(parseError(response, context.now()), response);
-    const id = parseCode(response) === OK ? asId(asObject(asObject(response.json)?.data)?.task_id) : undefined;
+    const hasReadableCode = parseCode(response) === OK || (asObject(response.json)?.code ?? undefined) === undefined;
+    const id = hasReadableCode ? submittedTaskId(response.json) : undefined;
     return acceptedSubmit(id, response, { reqKey: fields.req_key, id: id ?? '' });
   },
 
@@ -401,15 +411,19 @@ export const jimeng: VendorAdapter = {
       if (ends) return failedTask(toRawResponse(response), { reason, cause, code, message, httpStatus });
       throw rejectedPoll(parseError(response, context.now()));
     }
-    if (parseCode(response) !== OK || data === undefined || word === undefined) throw unreadablePoll(response);
-    return toOutcome(data, response);
+    const isOwnForm = parseCode(response) === OK && word !== undefined && data !== undefined && !('task_id' in data);
+    return isOwnForm ? toOutcome(data, response) : readGatewayTask(response, id, classifyReported);
   },
 
-  content: async (_handle, raw) => publicFile(videoUrlOf(asObject(asObject(raw)?.data))),
+  content: async (handle, raw, _variant, context) =>
+    gatewayFile(raw, { id: parseHandle(handle).id, vendor: 'jimeng' }, context) ??
+    publicFile(videoUrlOf(asObject(asObject(raw)?.data))),
 
   async checkCredentials(context) {
     const response = await sendAction(context, 'query', { req_key: 'jimeng_t2v_v30', task_id: '0' });
-    return isError(response) ? { ok: false, error: parseError(response, context.now()) } : { ok: true };
+    if (!isError(response)) return { ok: true };
+    const error = parseError(response, context.now());
+    return error.code === NO_SUCH_TASK ? { ok: true } : { ok: false, error };
   },
 };
 
@@ -481,11 +495,12 @@ function parseError(response: BufferedResponse, nowMs: number): VendorError {
   const gateway = asObject(asObject(envelope?.ResponseMetadata)?.Error);
   const business = parseCode(response);
   const code = asText(gateway?.Code) ?? (business === undefined || business === OK ? '' : String(business));
-  const message = asText(gateway?.Message) ?? readReason(envelope).message ?? '';
+  const reported = readReason(envelope);
+  const message = asText(gateway?.Message) ?? reported.message ?? '';
   return toVendorError(response, nowMs, {
-    code,
+    code: code || reported.code,
     message,
-    meaning: ownEntry(ERROR_CLASSES, code) ?? classifyByWords({ code, message }),
+    meaning: ownEntry(ERROR_CLASSES, code) ?? classifyByWords({ code: code || reported.code, message }),
     isPage: code === '',
   });
 }
@@ -505,11 +520,14 @@ async function sendAction(
 ): Promise<BufferedResponse> {
   const url = `${context.baseUrl}/?Action=${ACTIONS[action]}&Version=2022-08-31`;
   const body = serializeJsonBody(fields);
-  const { access_key: accessKey, secret_key: secretKey } = context.credentials;
+  const { api_key: apiKey, access_key: accessKey, secret_key: secretKey } = context.credentials;
   const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
   const pieces = typeof body === 'string' ? [body] : body.pieces();
   const unsigned = { method: 'POST', url, pieces, headers: { 'content-type': 'application/json' } } as const;
-  const headers = signVolcengineRequest(unsigned, key, context.now());
+  const headers =
+    typeof apiKey === 'string'
+      ? { ...unsigned.headers, ...bearerHeaders(context) }
+      : signVolcengineRequest(unsigned, key, context.now());
   const request = withSerializedBody({ method: 'POST', url, headers, signal: context.signal }, body);
   return unwrapResponse(await context.sendJson(request), hasOwnEnvelope);
 }

@@ -20,6 +20,7 @@ import {
   rejectField,
   type VendorAdapter,
 } from '../adapter.ts';
+import { gatewayFile, NO_SUCH_TASK, readGatewayTask, submittedTaskId, vendorResponse } from '../gateway-task.ts';
 import {
   acceptedSubmit,
   classifyByWords,
@@ -28,6 +29,7 @@ import {
   hasOwnEnvelope,
   isPolicyText,
   isSuccessCode,
+  type ReportedReason,
   type RequestBody,
   readReason,
   refusedSubmit,
@@ -117,6 +119,13 @@ const classifyFailure = (message: string, word: unknown): ErrorClass =>
       ? { reason: 'user', cause: 'picture_unsuitable' }
       : (classifyFailureWord(word) ?? UNKNOWN_FAILURE);
 
+/** A gateway may add the code of the vendor's error. */
+const classifyReported = ({ code, message = '' }: ReportedReason, word: unknown): ErrorClass =>
+  ownEntry(ERROR_CLASSES, code) ?? classifyFailure(message, word);
+
+/** The vendor's task in a stored response, through any gateway. */
+const taskIn = (raw: Json): UntrustedObject | undefined => asObject(asObject(vendorResponse(raw))?.data);
+
 /** The task in an envelope that reports success. */
 const parseTask = (response: BufferedResponse): UntrustedObject | undefined =>
   isSuccessEnvelope(response) ? asObject(asObject(response.json)?.data) : undefined;
@@ -193,10 +202,10 @@ export const kling: VendorAdapter = {
   presentation: {
     hidesModel: true,
     completedAt(data) {
-      return asUnixSeconds(onlyTask(data)?.update_time ?? asObject(asObject(data)?.data)?.updated_at);
+      return asUnixSeconds(onlyTask(data)?.update_time ?? taskIn(data)?.updated_at);
     },
     seconds(data) {
-      const videos = asArray(videosOf(asObject(asObject(data)?.data))) ?? [];
+      const videos = asArray(videosOf(taskIn(data))) ?? [];
       const video = videos.find((each) => asUrl(asObject(each)?.url) !== undefined) ?? videos[0];
       const seconds = turboVideo(data)?.duration ?? asObject(video)?.duration;
       return typeof seconds === 'string' ? seconds : undefined;
@@ -225,7 +234,7 @@ export const kling: VendorAdapter = {
   },
 
   /** Deducted units, a decimal as text (app.klingai.com/global/dev/document-api, query of a task). */
-  billedFacts: (raw) => turboUnits(raw) ?? billedUnits(asObject(asObject(raw)?.data)?.final_unit_deduction),
+  billedFacts: (raw) => turboUnits(raw) ?? billedUnits(taskIn(raw)?.final_unit_deduction),
 
   /** All resource packs of the last three years, including used-up ones ("Account information inquiry"). */
   accountUsage: { unit: 'units', skewMs: USAGE_SKEW_MS, read: readPacks },
@@ -245,7 +254,8 @@ export const kling: VendorAdapter = {
     const response = await sendAuthorized(context, turbo ? turboPath(request) : family, body);
     if (errorCode(response) !== undefined || response.status >= 300)
       return refusedSubmit(parseError(response, context.now()), response);
-    const id = asId(parseTask(response)?.[turbo ? 'id' : 'task_id']);
+    const { json } = response;
+    const id = turbo ? asId(parseTask(response)?.id) : isSuccessEnvelope(response) ? submittedTaskId(json) : undefined;
     return acceptedSubmit(id, response, { family, id: id ?? '' });
   },
 
@@ -261,8 +271,8 @@ export const kling: VendorAdapter = {
       throw rejectedPoll(parseError(response, context.now()));
     if (family === 'turbo') return toTurboOutcome(response, id, classifyFailure);
     const task = parseTask(response);
-    if (!task || asText(task.task_status) === undefined || isForeignId(task.task_id, id))
-      throw unreadablePoll(response);
+    if (!task || asText(task.task_status) === undefined) return readGatewayTask(response, id, classifyReported);
+    if (isForeignId(task.task_id, id)) throw unreadablePoll(response);
     return toOutcome(task, response);
   },
 
@@ -284,9 +294,11 @@ export const kling: VendorAdapter = {
     return { family, id };
   },
 
-  async content(_handle, raw) {
-    const task = asObject(asObject(raw)?.data);
-    const url = asUrl(turboVideo(raw)?.url) ?? fileUrlOf(videosOf(task));
+  async content(handle, raw, _variant, context) {
+    const { family, id } = parseHandle(handle);
+    const file = family === 'turbo' ? undefined : gatewayFile(raw, { id, vendor: 'kling' }, context);
+    if (file !== undefined) return file;
+    const url = asUrl(turboVideo(raw)?.url) ?? fileUrlOf(videosOf(taskIn(raw)));
     if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },
@@ -294,7 +306,10 @@ export const kling: VendorAdapter = {
   async checkCredentials(context) {
     const response = await sendAuthorized(context, 'text2video?pageNum=1&pageSize=1');
     if (isSuccessEnvelope(response)) return { ok: true };
-    return { ok: false, error: parseError(response, context.now()) };
+    // Gateways have no such list: one that accepts the key does not know this task.
+    const isMissing = response.status === 404 || response.status === 405;
+    const error = parseError(isMissing ? await sendAuthorized(context, 'text2video/0') : response, context.now());
+    return error.code === NO_SUCH_TASK ? { ok: true } : { ok: false, error };
   },
 };
 
@@ -346,13 +361,13 @@ function isSuccessEnvelope(response: BufferedResponse): boolean {
 }
 
 function parseError(response: BufferedResponse, nowMs: number): VendorError {
-  const code = errorCode(response) ?? '';
-  const message = readReason(response.json).message ?? '';
+  const own = errorCode(response);
+  const { code, message = '' } = readReason(response.json);
   return toVendorError(response, nowMs, {
-    code,
+    code: own ?? code,
     message,
-    meaning: ownEntry(ERROR_CLASSES, code) ?? classifyByWords({ code, message }),
-    isPage: code === '',
+    meaning: ownEntry(ERROR_CLASSES, own ?? '') ?? classifyByWords({ code: own ?? code, message }),
+    isPage: own === undefined,
   });
 }
 

@@ -12,7 +12,6 @@ import {
 } from '../../upstreams/upstream.ts';
 import {
   API_KEY_CREDENTIALS,
-  type Artifact,
   fileOf,
   type Json,
   type MediaFile,
@@ -28,13 +27,13 @@ import {
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
+import { fileAddressIn, gatewayArtifact, submittedTaskId } from '../gateway-task.ts';
 import {
   ambiguousSubmit,
   applyExtraFields,
   classifyByWords,
   type ErrorClass,
   failedTask,
-  fileUrlOf,
   isAboutTask,
   isRefusedSubmit,
   omitUndefined,
@@ -43,7 +42,6 @@ import {
   readReason,
   refusedSubmit,
   rejectedPoll,
-  taskIdIn,
   toMultipart,
   toRawResponse,
   toVendorError,
@@ -153,27 +151,15 @@ const STATES: Readonly<Record<string, TaskStatus>> = { submitted: 'QUEUED' };
 
 // Error reading
 
-/** OpenAI's codes, followed by those of relays based on New API (`types/error.go`, `service/task.go`). */
+/** OpenAI's codes; those of gateways are common to all vendors. */
 const REASONS: Readonly<Record<string, ErrorReason>> = {
   invalid_api_key: 'auth',
   unsupported_country_region_territory: 'auth',
-  insufficient_quota: 'billing',
   billing_hard_limit_reached: 'billing',
-  model_not_found: 'model',
   rate_limit_exceeded: 'rate',
   moderation_blocked: 'policy',
   content_policy_violation: 'policy',
   content_filter: 'policy',
-  access_denied: 'auth',
-  'channel:invalid_key': 'auth',
-  'channel:no_available_key': 'auth',
-  insufficient_user_quota: 'billing',
-  pre_consume_token_quota_failed: 'billing',
-  quota_not_enough: 'billing',
-  insufficient_balance: 'billing',
-  get_channel_failed: 'capacity',
-  sensitive_words_detected: 'policy',
-  prompt_blocked: 'policy',
 };
 
 /** Looks up the code in the tables first, then a relay's message. */
@@ -258,23 +244,12 @@ function withDocumentedTypes(video: UntrustedObject | undefined): UntrustedObjec
   return changed.length === 0 ? video : { ...video, ...Object.fromEntries(changed) };
 }
 
-/** Members in which relays put the URL of the file; the unified tasks of some have it in place of a reason. */
-const URL_PLACES = ['video_url', 'url', 'video', 'metadata', 'result', 'result_url', 'output', 'fail_reason'];
-
-/** URLs that need the channel's key; all others are public. */
-const CONTENT_PATH = /\/videos\/[^/]+\/content$/;
-
-function toArtifact(video: unknown): Artifact {
-  const url = asUrl(fileUrlOf(video, URL_PLACES));
-  return url === undefined || CONTENT_PATH.test(new URL(url).pathname) ? { kind: 'protected' } : { kind: 'url', url };
-}
-
 function parseSubmit(response: BufferedResponse, context: AdapterContext): SubmitOutcome {
   const video = unwrapTask(response.json);
   if (isRefusedSubmit(response, video)) return refusedSubmit(parseError(response, context.now()), response);
-  const id = taskIdIn(video) ?? asId(asObject(response.json)?.data);
+  const id = submittedTaskId(response.json);
   if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
-  const artifact = stateOf(video) === 'SUCCESS' ? toArtifact(video) : undefined;
+  const artifact = stateOf(video) === 'SUCCESS' ? gatewayArtifact(video) : undefined;
   // An upstream that generates the video while the caller waits may keep no task that could be polled.
   const handle: Json = artifact?.kind === 'url' ? { id, film: artifact.url } : { id };
   return { kind: 'accepted', handle, upstreamId: id, raw: toRawVideo(response, video, id) };
@@ -388,14 +363,14 @@ export const sora: VendorAdapter = {
     const state = stateOf(video);
     if (!video || state === undefined || !isAboutVideo(video, id)) throw unreadablePoll(response);
     const raw = toRawVideo(response, video, id);
-    if (state === 'SUCCESS') return { state, artifact: toArtifact(video), raw };
+    if (state === 'SUCCESS') return { state, artifact: gatewayArtifact(video), raw };
     if (state === 'FAILURE') return parseFailure(video, response, raw);
     return defined({ state, progress: asPercent(video.progress), raw });
   },
 
   async content(handle, raw, variant, context) {
     const isVideo = variant === undefined || variant === 'video';
-    const artifact = toArtifact(raw);
+    const artifact = gatewayArtifact(raw);
     if (isVideo && artifact.kind === 'url') return { kind: 'fetch', url: artifact.url, headers: {}, trusted: false };
     const query = variant === undefined ? '' : `?variant=${encodeURIComponent(variant)}`;
     return {
@@ -404,7 +379,7 @@ export const sora: VendorAdapter = {
       headers: authHeaders(context),
       trusted: true,
       // Some relays respond with the file's URL.
-      ...(isVideo && { addressIn: (json) => asUrl(fileUrlOf(json, URL_PLACES)) }),
+      ...(isVideo && { addressIn: fileAddressIn }),
     };
   },
 
