@@ -63,6 +63,10 @@ describe('a channel whose upstream is this service', () => {
       const test = `/api/admin/channels/${await front.operator.addChannel(channel)}/test`;
       return (await front.operator.requestData<{ ok: boolean }>('POST', test)).ok;
     }
+    it('kling at /, where only a sora channel works, fails its test', async () => {
+      assert.equal(await connect({ vendor: 'kling', path: '', model: 'kling-v1-6' }, 'chained-root'), false);
+    });
+
     const quotaOf = async ({ operator }: Pick<SandboxService, 'operator'>) => (await operator.quota()).quota;
     const submit = (model: string, prompt: string) => caller.request('POST', '/v1/videos', { model, prompt });
 

@@ -309,7 +309,8 @@ export const kling: VendorAdapter = {
     // Gateways have no such list: one that accepts the key does not know this task.
     const isMissing = response.status === 404 || response.status === 405;
     const error = parseError(isMissing ? await sendAuthorized(context, 'text2video/0') : response, context.now());
-    return error.code === NO_SUCH_TASK ? { ok: true } : { ok: false, error };
+    // At the gateway's root the list itself is taken for a task.
+    return isMissing && error.code === NO_SUCH_TASK ? { ok: true } : { ok: false, error };
   },
 };
 

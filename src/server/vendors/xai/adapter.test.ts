@@ -49,6 +49,12 @@ test('a poll that the content check refuses ends the job; another refused poll d
   await assert.rejects(query({ code: 'invalid-argument', error: 'Invalid request.' }, 400), PollFailed);
 });
 
+test('a row number next to the id of a gateway’s task is not the job', async () => {
+  const json = { code: 'success', message: '', data: { id: 4711, task_id: 'task_1', status: 'NOT_START', data: null } };
+  const outcome = await xai.submit(videoRequest({ model: 'grok-imagine-video-1.5' }), fixedResponseContext({ json }));
+  assert.equal(outcome.kind === 'accepted' && outcome.upstreamId, 'task_1');
+});
+
 test('a 202 without a status means that the job runs; a 200 without one means nothing', async () => {
   for (const [json, text] of [
     [undefined, ''],
