@@ -74,13 +74,14 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function signIn(code = 'good', provider = 'github') {
+/** @param iss of GitHub's redirect, which it sends since April 2026 */
+async function signIn(code = 'good', provider = 'github', iss = 'https://github.com/login/oauth') {
   const browser = new SignInBrowser(service);
   const url = new URL(await browser.start(provider));
   assert.equal(`${url.origin}${url.pathname}`, 'https://github.com/login/oauth/authorize');
   assert.equal(url.searchParams.get('scope'), 'read:user user:email');
   github.challenge = url.searchParams.get('code_challenge') ?? '';
-  const query = new URLSearchParams({ code, state: url.searchParams.get('state') ?? '' });
+  const query = new URLSearchParams({ code, state: url.searchParams.get('state') ?? '', ...(iss !== '' && { iss }) });
   return { browser, page: await browser.visit(`/auth/${provider}/callback?${query}`) };
 }
 
@@ -100,6 +101,9 @@ it('signs in with GitHub by its numeric id and its verified primary e-mail', asy
   github.user = { ...github.user, login: 'renamed' };
   const again = await signIn();
   assert.equal((await again.browser.account())?.id, account?.id);
+  const withoutIssuer = await signIn('good', 'github', '');
+  assert.equal((await withoutIssuer.browser.account())?.id, account?.id);
+  assert.equal((await signIn('good', 'github', 'https://evil.example')).page.status, 400);
 });
 
 it('takes no e-mail of GitHub that is unverified or not the primary one', async () => {

@@ -11,14 +11,16 @@ import { type OutboundClient, OutboundError } from '../platform/outbound/outboun
 import { isWellFormedText, normalizeName } from '../platform/text.ts';
 
 const API = 'https://api.github.com';
+/** `iss` of GitHub's redirects since April 2026 (RFC 9207). Identities keep `GITHUB_ISSUER`, which they are stored with. */
+const GITHUB_SERVER = `${GITHUB_ISSUER}/login/oauth`;
 
 /** GitHub speaks OAuth 2.0 only: fixed endpoints, and the person from its API. */
 const makeGithubConfiguration = ({ client_id, client_secret }: IdentityProvider): client.Configuration =>
   new client.Configuration(
     {
-      issuer: GITHUB_ISSUER,
-      authorization_endpoint: `${GITHUB_ISSUER}/login/oauth/authorize`,
-      token_endpoint: `${GITHUB_ISSUER}/login/oauth/access_token`,
+      issuer: GITHUB_SERVER,
+      authorization_endpoint: `${GITHUB_SERVER}/authorize`,
+      token_endpoint: `${GITHUB_SERVER}/access_token`,
     },
     client_id,
     { client_secret },
