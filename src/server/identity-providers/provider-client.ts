@@ -201,7 +201,8 @@ export class ProviderClient {
         issuer,
         audience: provider.client_id,
         algorithms,
-        requiredClaims: ['iat', 'exp', 'jti', 'events'],
+        // Hydra, LemonLDAP and older Keycloak and Authentik send no `exp`: `maxTokenAge` bounds those by `iat`.
+        requiredClaims: ['iat', 'jti', 'events'],
         maxTokenAge: LOGOUT_TOKEN_SECONDS,
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
       }),
