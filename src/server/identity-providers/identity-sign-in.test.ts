@@ -721,6 +721,20 @@ describe('a provider that changes', () => {
     mock.timers.reset();
   });
 
+  it('may state roles as an object whose names are the roles', async () => {
+    const claim = 'urn:zitadel:iam:org:project:roles';
+    await configure([company.settings('company', { auto_create: true, admins: { claim, values: ['admin'] } })]);
+    for (const [sub, roles, role] of [
+      ['z-1', { admin: { 2233: 'example.com' } }, 'admin'],
+      ['z-2', { user: { 2233: 'example.com' }, admin: false }, 'user'],
+      ['z-3', { user: { admin: 'example.com' } }, 'user'],
+    ] as const) {
+      const visitor = new SignInBrowser(service);
+      await visitor.signIn(company, 'company', { sub, [claim]: roles });
+      assert.equal((await visitor.account())?.role, role, JSON.stringify(roles));
+    }
+  });
+
   it('signs nobody in once removed, ends no session, and finds its accounts again if it returns', async () => {
     await configure([company.settings('company', { auto_create: true })]);
     const first = (await signIn()) ?? assert.fail();

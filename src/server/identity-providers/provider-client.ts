@@ -443,9 +443,15 @@ function assertStated(claims: Readonly<Record<string, unknown>>, name: string): 
 }
 
 const hasValue = (claim: unknown, values: readonly string[]): boolean =>
-  (Array.isArray(claim) ? claim : [claim]).some(
+  valuesOf(claim).some(
     (each) => ['string', 'number', 'boolean'].includes(typeof each) && values.includes(String(each)),
   );
+
+/** Zitadel states roles as an object: the name of each leads to the organizations that grant it. */
+function valuesOf(claim: unknown): readonly unknown[] {
+  if (isObject(claim)) return Object.keys(claim).filter((name) => isObject(claim[name]));
+  return Array.isArray(claim) ? claim : [claim];
+}
 
 const rejected = (why: string): AppError => new AppError('identity_rejected', { log: { why } });
 
