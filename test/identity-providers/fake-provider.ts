@@ -125,7 +125,7 @@ export class FakeProvider {
 
   async #respond(request: IncomingMessage): Promise<{ readonly status: number; readonly body: unknown }> {
     const { pathname } = new URL(request.url ?? '/', this.issuer);
-    if (pathname === '/.well-known/openid-configuration') return { status: 200, body: this.#metadata() };
+    if (pathname.endsWith('/.well-known/openid-configuration')) return { status: 200, body: this.#metadata() };
     if (pathname === '/jwks') return { status: 200, body: { keys: [this.#keys.publicJwk] } };
     if (pathname === '/token') return this.#exchange(request);
     if (pathname === '/userinfo') {

@@ -721,6 +721,27 @@ describe('a provider that changes', () => {
     mock.timers.reset();
   });
 
+  it('may end its issuer in a slash that root leaves out, and nothing else may differ', async () => {
+    const issuer = `${company.issuer}/application/`;
+    const signInAt = async (configured: string) => {
+      await configure([company.settings('company', { auto_create: true, issuer: configured })]);
+      const visitor = new SignInBrowser(service);
+      const start = await visitor.visit('/auth/company/start');
+      if (start.status !== 303) return undefined;
+      const query = company.authorize(start.location, ADA, { claims: { iss: issuer } });
+      query.set('iss', issuer);
+      await visitor.visit(`/auth/company/callback?${query}`);
+      return visitor.account();
+    };
+    company.metadata = { issuer };
+    const withSlash = await signInAt(issuer);
+    assert.ok(withSlash);
+    assert.equal((await signInAt(`${company.issuer}/application`))?.id, withSlash.id);
+    assert.equal(await signInAt(`${company.issuer}/applicatio`), undefined);
+    assert.equal(await signInAt(`${company.issuer}/application/x`), undefined);
+    company.metadata = {};
+  });
+
   it('may state roles as an object whose names are the roles', async () => {
     const claim = 'urn:zitadel:iam:org:project:roles';
     await configure([company.settings('company', { auto_create: true, admins: { claim, values: ['admin'] } })]);

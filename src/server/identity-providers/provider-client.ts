@@ -284,7 +284,8 @@ export class ProviderClient {
     }
     const isInsecure = provider.issuer.startsWith('http:');
     const configuration = await client.discovery(
-      new URL(provider.issuer),
+      // The complete address, with which the library leaves the comparison of the issuer to this class.
+      new URL(`${withoutSlash(provider.issuer)}/.well-known/openid-configuration`),
       provider.client_id,
       { client_secret: provider.client_secret },
       secretAuthentication(provider.client_secret),
@@ -296,7 +297,7 @@ export class ProviderClient {
     );
     const metadata = configuration.serverMetadata();
     const { issuer, jwks_uri: jwksUri, authorization_endpoint: page } = metadata;
-    // The library admits the issuers of all tenants of Microsoft and Azure B2C.
+    // Authentik's issuers end in a slash that people leave out; everything else must be equal.
     if (withoutSlash(issuer) !== withoutSlash(provider.issuer))
       throw rejected(`the provider calls itself ${issuer}, not ${provider.issuer}`);
     const url = URL.parse(page ?? '');
