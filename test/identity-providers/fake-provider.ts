@@ -47,6 +47,8 @@ export class FakeProvider {
   readonly userInfo = new Map<string, object>();
   /** Replaces or removes members of the metadata. */
   metadata: Readonly<Record<string, unknown>> = {};
+  /** The one method by which the client is registered to send its secret. */
+  takesSecretIn: 'header' | 'body' = 'header';
 
   constructor(server: Server, keys: SigningKeys, clientId: string) {
     this.#server = server;
@@ -159,9 +161,12 @@ export class FakeProvider {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
     const basic = Buffer.from(request.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString();
-    // Both halves are form-encoded (RFC 6749 section 2.3.1).
-    if (decodeURIComponent(basic) !== `${this.clientId}:${this.clientSecret}`)
-      return { status: 401, body: { error: 'invalid_client' } };
+    // In the header both halves are form-encoded (RFC 6749 section 2.3.1).
+    const sent =
+      this.takesSecretIn === 'header'
+        ? decodeURIComponent(basic)
+        : `${form.get('client_id')}:${form.get('client_secret')}`;
+    if (sent !== `${this.clientId}:${this.clientSecret}`) return { status: 401, body: { error: 'invalid_client' } };
     const code = form.get('code') ?? '';
     const issued = this.#codes.get(code);
     this.#codes.delete(code);

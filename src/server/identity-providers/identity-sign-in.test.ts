@@ -721,6 +721,36 @@ describe('a provider that changes', () => {
     mock.timers.reset();
   });
 
+  it('takes the secret by the method the client is registered for, whatever others the metadata lists', async () => {
+    const [inHeader, inBody] = ['client_secret_basic', 'client_secret_post'];
+    const test = async (client_secret = company.clientSecret) => {
+      const body = { provider: { ...company.settings('company'), client_secret } };
+      const { checks } = await service.root.ok<{ checks: { name: string; ok: boolean; detail: string }[] }>(
+        'POST',
+        '/api/admin/identity-providers/test',
+        body,
+      );
+      return checks.at(-1);
+    };
+    for (const [takesSecretIn, listed] of [
+      ['header', [inHeader, inBody]],
+      ['body', [inHeader, inBody]],
+      ['body', undefined],
+      ['header', undefined],
+    ] as const) {
+      company.takesSecretIn = takesSecretIn;
+      company.metadata = { token_endpoint_auth_methods_supported: listed };
+      await configure([company.settings('company', { auto_create: true })]);
+      // Forgets what the service knows of the provider.
+      assert.deepEqual(await test(), { name: 'client', ok: true, detail: '' }, `${takesSecretIn} ${listed}`);
+      assert.ok(await signIn(), `${takesSecretIn} ${listed}`);
+      const wrong = await test('another');
+      assert.deepEqual([wrong?.ok, wrong?.detail.startsWith('invalid_client')], [false, true]);
+      assert.ok(await signIn());
+    }
+    company.metadata = {};
+  });
+
   it('may end its issuer in a slash that root leaves out, and nothing else may differ', async () => {
     const issuer = `${company.issuer}/application/`;
     const signInAt = async (configured: string) => {

@@ -101,6 +101,8 @@ export interface ProviderCheck {
 
 interface Connection {
   readonly configuration: client.Configuration;
+  /** Undefined for GitHub, which takes the secret in the body. */
+  readonly authentication: SecretAuthentication | undefined;
   readonly issuer: string;
   readonly keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   readonly algorithms: string[];
@@ -118,6 +120,8 @@ const DEFAULT_SCOPES = ['openid', 'email', 'profile'];
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 /** Answers to a made-up code by a token endpoint that has accepted client id and secret. */
 const CODE_REFUSALS: readonly unknown[] = ['invalid_grant', 'bad_verification_code'];
+/** Answers to a client that a token endpoint does not authenticate; Keycloak sends the second. */
+const CLIENT_REFUSALS: readonly unknown[] = ['invalid_client', 'unauthorized_client'];
 
 interface ProviderClientDependencies {
   readonly outbound: OutboundClient;
@@ -172,18 +176,17 @@ export class ProviderClient {
    * @throws access_denied, identity_rejected, identity_provider_unavailable
    */
   async redeem(provider: IdentityProvider, query: URLSearchParams, secrets: SignInSecrets): Promise<VerifiedIdentity> {
-    const { configuration } = await this.#connect(provider);
+    const connection = await this.#connect(provider);
+    const { configuration } = connection;
     const isGitHub = provider.issuer === GITHUB_ISSUER;
     return translated(async () => {
-      const tokens = await client.authorizationCodeGrant(
-        configuration,
-        new URL(`${this.redirectUri(provider)}?${query}`),
-        {
+      const tokens = await authenticated(connection, () =>
+        client.authorizationCodeGrant(configuration, new URL(`${this.redirectUri(provider)}?${query}`), {
           expectedState: secrets.state,
           pkceCodeVerifier: secrets.codeVerifier,
           ...defined({ expectedNonce: isGitHub ? undefined : secrets.nonce, maxAge: secrets.maxAge }),
           idTokenExpected: !isGitHub,
-        },
+        }),
       );
       const claims = isGitHub
         ? await readGithubClaims(configuration, tokens.access_token)
@@ -232,7 +235,7 @@ export class ProviderClient {
       const keys = await attempt(() => this.#assertHasKeys(provider, jwksUri));
       checks.push({ name: 'keys', ok: 'value' in keys, detail: 'value' in keys ? '' : keys.problem });
     }
-    return [...checks, await this.#checkClient(provider, configuration)];
+    return [...checks, await this.#checkClient(provider, discovery.value)];
   }
 
   async #assertHasKeys(provider: IdentityProvider, jwksUri: string | undefined): Promise<void> {
@@ -247,13 +250,15 @@ export class ProviderClient {
     if (!Array.isArray(keys) || keys.length === 0) throw rejected(`no keys at ${jwksUri} (status ${answer.status})`);
   }
 
-  async #checkClient(provider: IdentityProvider, configuration: client.Configuration): Promise<ProviderCheck> {
+  async #checkClient(provider: IdentityProvider, connection: Connection): Promise<ProviderCheck> {
     try {
-      await client.genericGrantRequest(configuration, 'authorization_code', {
-        code: 'reelgate-test',
-        redirect_uri: this.redirectUri(provider),
-        code_verifier: client.randomPKCECodeVerifier(),
-      });
+      await authenticated(connection, () =>
+        client.genericGrantRequest(connection.configuration, 'authorization_code', {
+          code: 'reelgate-test',
+          redirect_uri: this.redirectUri(provider),
+          code_verifier: client.randomPKCECodeVerifier(),
+        }),
+      );
       return { name: 'client', ok: true, detail: '' };
     } catch (error) {
       const code = errorCodeOf(error);
@@ -280,15 +285,16 @@ export class ProviderClient {
     if (provider.issuer === GITHUB_ISSUER) {
       const configuration = makeGithubConfiguration(provider);
       configuration[client.customFetch] = fetchFromProvider;
-      return { configuration, issuer: GITHUB_ISSUER, keys: undefined, algorithms: [] };
+      return { configuration, authentication: undefined, issuer: GITHUB_ISSUER, keys: undefined, algorithms: [] };
     }
     const isInsecure = provider.issuer.startsWith('http:');
+    const authentication = new SecretAuthentication(provider.client_secret);
     const configuration = await client.discovery(
       // The complete address, with which the library leaves the comparison of the issuer to this class.
       new URL(`${withoutSlash(provider.issuer)}/.well-known/openid-configuration`),
       provider.client_id,
       { client_secret: provider.client_secret },
-      secretAuthentication(provider.client_secret),
+      authentication.authenticate,
       {
         [client.customFetch]: fetchFromProvider,
         // The signature is checked even though the token came straight from the provider.
@@ -305,6 +311,7 @@ export class ProviderClient {
       throw rejected('the provider has no authorization endpoint with https');
     return {
       configuration,
+      authentication,
       issuer,
       keys:
         jwksUri === undefined
@@ -356,13 +363,45 @@ const keyOf = ({ issuer, client_id, client_secret }: IdentityProvider): string =
 
 const withoutSlash = (url: string): string => url.replace(/\/$/, '');
 
-/** Sends the secret as the provider's metadata asks; the default is HTTP Basic. */
-const secretAuthentication =
-  (secret: string): client.ClientAuth =>
-  (server, metadata, body, headers) =>
-    (server.token_endpoint_auth_methods_supported?.includes('client_secret_post') === true
-      ? client.ClientSecretPost(secret)
-      : client.ClientSecretBasic(secret))(server, metadata, body, headers);
+/**
+ * Sends the secret in the body if the provider's metadata lists that, otherwise as HTTP Basic, the default. The metadata
+ * lists what the provider knows; Authelia, Okta and Hydra accept only the one method a client is registered for.
+ */
+class SecretAuthentication {
+  readonly #secret: string;
+  /** The first method was refused and the other accepted. */
+  #isReversed = false;
+
+  constructor(secret: string) {
+    this.#secret = secret;
+  }
+
+  readonly authenticate: client.ClientAuth = (server, metadata, body, headers) => {
+    const prefersBody = server.token_endpoint_auth_methods_supported?.includes('client_secret_post') === true;
+    const inBody = prefersBody !== this.#isReversed;
+    const method = inBody ? client.ClientSecretPost(this.#secret) : client.ClientSecretBasic(this.#secret);
+    method(server, metadata, body, headers);
+  };
+
+  /** Runs a token request, and once more with the other method if the client is refused, which uses up no code. */
+  async run<R>(request: () => Promise<R>): Promise<R> {
+    const tried = this.#isReversed;
+    try {
+      return await request();
+    } catch (error) {
+      if (!CLIENT_REFUSALS.includes(errorCodeOf(error))) throw error;
+      this.#isReversed = !tried;
+      return request().catch((again: unknown) => {
+        if (!CLIENT_REFUSALS.includes(errorCodeOf(again))) throw again;
+        this.#isReversed = tried;
+        throw error;
+      });
+    }
+  }
+}
+
+const authenticated = <R>({ authentication }: Connection, request: () => Promise<R>): Promise<R> =>
+  authentication === undefined ? request() : authentication.run(request);
 
 async function readOidcClaims(
   configuration: client.Configuration,
