@@ -283,6 +283,19 @@ describe('the wire forms of the Model Context Protocol', () => {
     assert.deepEqual(service.sandbox.control.jobs('kling'), []);
   });
 
+  it('is found at its address with a slash at the end too', async () => {
+    for (const path of ['/mcp/', '/mcp//', '/mcp/?x=1']) {
+      const answer = await service.caller.fetchRaw(path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${service.caller.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+      });
+      assert.deepEqual([answer.status, await answer.json()], [200, { jsonrpc: '2.0', id: 1, result: {} }], path);
+    }
+    const { status } = await service.caller.fetchRaw('/mcp/x', { method: 'POST' });
+    assert.equal(status, 404);
+  });
+
   it('names the fields of the schema in a refusal, or the older one that was used', async () => {
     const image = `data:image/gif;base64,${GIF}`;
     for (const [given, field] of [

@@ -32,15 +32,21 @@ interface RequestTarget {
   readonly host: string | undefined;
 }
 
+/** The address of the Model Context Protocol as many programs store it. */
+const MCP_WITH_SLASH = /^\/mcp\/+(?=\?|$)/;
+
 /**
- * Parses the target of a request before any rule sees it; undefined when its form is refused. Model APIs are called
- * with base URLs typed by people, so their paths are parsed leniently, all others strictly.
+ * Parses the target of a request before any rule sees it; undefined when its form is refused. Model APIs and MCP are
+ * called with URLs typed by people, so their paths are parsed leniently, all others strictly.
  */
 export function parseRequestTarget(target: string): RequestTarget | undefined {
   const [, host, path = '/'] = (target.startsWith('/') ? null : ABSOLUTE_FORM.exec(target)) ?? [];
   const origin = host === undefined ? target : path;
   const [, version, rest = '', query = ''] = VERSIONED_PATH.exec(origin) ?? [];
-  const url = version === undefined ? origin : `/${version}${rest.replace(/\/{2,}/g, '/')}${query}`;
+  const url =
+    version === undefined
+      ? origin.replace(MCP_WITH_SLASH, '/mcp')
+      : `/${version}${rest.replace(/\/{2,}/g, '/')}${query}`;
   const [, models, id = '', more] = MODEL_PATH.exec(url) ?? [];
   if (models === undefined) return isCanonicalRequestTarget(url) ? { url, host } : undefined;
   const plain = id.replace(/%2f/gi, '/');
