@@ -79,13 +79,23 @@ const IdempotencyKey = Type.Optional(
       'Any text unique to this video. A repeated call with the same key returns the video of the first one for 24 hours and charges nothing.',
   }),
 );
+/*
+ * Schemas of arguments have neither unions nor patterns of names: Gemini, Cursor and others refuse a request with any
+ * tool that has them, and with it all tools.
+ */
 const Metadata = Type.Optional(
-  Type.Record(Type.String(), Type.Unknown(), {
-    description: "Further options of the model, by their vendor's names; list_models with `model` describes them.",
-  }),
+  Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: "Further options of the model, by their vendor's names; list_models with `model` describes them.",
+    },
+  ),
 );
 const Seconds = Type.Optional(
-  Type.Union([Type.Integer({ minimum: 1, maximum: 3600 }), Type.String({ pattern: '^ *[0-9]{0,4} *$' })], {
+  Type.Integer({
+    minimum: 1,
+    maximum: 3600,
     description: 'Length in seconds; list_models names the lengths of each model.',
   }),
 );

@@ -283,6 +283,46 @@ describe('the wire forms of the Model Context Protocol', () => {
     assert.deepEqual(service.sandbox.control.jobs('kling'), []);
   });
 
+  it('reads arguments as programs send them: left out as an empty text, and values as text', async () => {
+    const quote = async (given: object) => {
+      const { body } = await post(toolCall('quote_video', { prompt: 'x', model: 'kling-v1-6', ...given }));
+      assert.equal(body.result?.isError, undefined, JSON.stringify(body));
+      const { facts, dropped } = body.result?.structuredContent ?? {};
+      return { facts, dropped };
+    };
+    const metadata = { nonsense: 1 };
+    const inputs = [{ type: 'image', data: GIF, role: 'first_frame' }];
+    const plain = await quote({ seconds: 10, metadata, inputs });
+    assert.deepEqual(plain.dropped, ['metadata.nonsense']);
+    const asText = { seconds: ' 10 ', metadata: JSON.stringify(metadata), inputs: JSON.stringify(inputs) };
+    assert.deepEqual(await quote(asText), plain);
+    const withEmpty = { size: '', mode: '', inputs: [{ ...inputs[0], url: '', file_id: '', at: '', name: '' }] };
+    assert.deepEqual(await quote({ seconds: '10', metadata, ...withEmpty }), plain);
+    assert.deepEqual(await quote({ seconds: '', metadata: '', inputs: '' }), await quote({}));
+    const contentOf = async (tool: string, given: object) =>
+      (await post(toolCall(tool, given))).body.result?.structuredContent ?? {};
+    assert.deepEqual((await contentOf('list_videos', { limit: '5', after: '' })).videos, []);
+    assert.deepEqual(await contentOf('list_models', { model: '' }), await contentOf('list_models', {}));
+    for (const given of [{ seconds: 'ten' }, { seconds: '1e1' }, { inputs: '{}' }, { metadata: '[' }, { prompt: '' }]) {
+      const { body } = await post(toolCall('quote_video', { prompt: 'x', ...given }));
+      assert.match(body.result?.content?.[0]?.text ?? '', new RegExp(`^${Object.keys(given)[0]} `));
+    }
+  });
+
+  it('describes arguments by keywords that every model provider takes, and one page of tools', async () => {
+    for (const params of [undefined, {}, { cursor: null }, { cursor: '' }]) {
+      const { body } = await post({ jsonrpc: '2.0', id: 1, method: 'tools/list', params });
+      const { tools } = body.result as unknown as { tools: { name: string; inputSchema: object }[] };
+      assert.ok(tools.length > 0, JSON.stringify(params));
+      for (const { name, inputSchema } of tools)
+        assert.doesNotMatch(
+          JSON.stringify(inputSchema),
+          /"(?:anyOf|oneOf|allOf|not|patternProperties|\$ref|\$defs|const)":/,
+          name,
+        );
+    }
+  });
+
   it('is found at its address with a slash at the end too', async () => {
     for (const path of ['/mcp/', '/mcp//', '/mcp/?x=1']) {
       const answer = await service.caller.fetchRaw(path, {

@@ -204,7 +204,9 @@ export class RpcServer {
 }
 
 function listTools({ cursor }: UntrustedObject): object {
-  if (cursor !== undefined) throw invalidParams('cursor is unknown: the list has one page.');
+  // Some clients write null or nothing for the first page.
+  if (cursor !== undefined && cursor !== null && cursor !== '')
+    throw invalidParams('cursor is unknown: the list has one page.');
   return { tools: LISTED_TOOLS };
 }
 

@@ -1,0 +1,62 @@
+import type { TSchema } from 'typebox';
+import { isObject } from '../../contract/objects.ts';
+import { tryParse } from '../platform/json.ts';
+
+/** The keywords by which arguments are read. */
+interface Declaration {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Declaration>>;
+  readonly required?: readonly string[];
+  readonly items?: Declaration;
+}
+
+/**
+ * The arguments of a call in the types that the tool declares. Programs between a model and this service send an empty
+ * text for what the model left out, and numbers, lists and objects as text. The model cannot correct either, because it
+ * wrote neither. What the text does not show to be of the declared type stays for the validator.
+ */
+export const readArguments = (schema: TSchema, given: unknown): unknown => readValue(schema as Declaration, given);
+
+function readValue(declaration: Declaration, given: unknown): unknown {
+  const { type = '' } = declaration;
+  const value = typeof given === 'string' && Object.hasOwn(TEXTS, type) ? (TEXTS[type]?.(given) ?? given) : given;
+  if (Array.isArray(value) && declaration.items !== undefined) {
+    const { items } = declaration;
+    return value.map((each) => readValue(items, each));
+  }
+  return isObject(value) && declaration.properties !== undefined ? readMembers(declaration, value) : value;
+}
+
+function readMembers(
+  { properties = {}, required = [] }: Declaration,
+  given: Readonly<Record<string, unknown>>,
+): object {
+  const members: Record<string, unknown> = { ...given };
+  for (const [name, declaration] of Object.entries(properties)) {
+    if (!Object.hasOwn(members, name)) continue;
+    const isLeftOut = members[name] === '' && !required.includes(name);
+    if (isLeftOut) delete members[name];
+    else members[name] = readValue(declaration, members[name]);
+  }
+  return members;
+}
+
+const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
+
+/** The value that a text stands for, by the declared type; undefined if it stands for none. */
+const TEXTS: Readonly<Record<string, (text: string) => unknown>> = {
+  integer: toNumber,
+  number: toNumber,
+  boolean: (text) => ({ true: true, false: false })[text.trim()],
+  array: (text) => parseAs(text, Array.isArray),
+  object: (text) => parseAs(text, isObject),
+};
+
+function toNumber(text: string): number | undefined {
+  return NUMBER.test(text.trim()) ? Number(text) : undefined;
+}
+
+function parseAs(text: string, isExpected: (value: unknown) => boolean): unknown {
+  const value = tryParse(text);
+  return isExpected(value) ? value : undefined;
+}
