@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import type * as mysql from 'mysql2/promise';
-import { loadPg } from '../src/server/platform/db/postgres.ts';
+import { loadPg, PostgresHosts } from '../src/server/platform/db/postgres.ts';
 import { openSourceDatabase, type SourceDatabase, type SourceRow } from './source.ts';
 
 /**
@@ -83,10 +83,9 @@ const BOOLEAN = 16;
 async function openPostgresSource(url: string): Promise<SourceDatabase> {
   const { Client } = loadPg();
   const client = new Client({
-    connectionString: url,
+    ...new PostgresHosts(url).clientConfig(),
     application_name: 'reelgate import',
     connectionTimeoutMillis: 10_000,
-    keepAlive: true,
     types: {
       // Returns values as PostgreSQL writes them.
       getTypeParser: ((id: number) => (text: string | Buffer) => toText(id, String(text))) as never,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
 import { it } from 'node:test';
-import { parsePostgresUrl, toLibpqUrl } from './postgres.ts';
+import { TLSSocket } from 'node:tls';
+import { generate } from 'selfsigned';
+import { openPostgres, parsePostgresUrl, toLibpqUrl } from './postgres.ts';
 
 it('reads one or several hosts, each combined with the rest of the URL', () => {
   const cases = [
@@ -44,4 +47,47 @@ it('names the server to the programs of PostgreSQL without its password', () => 
     ['postgres://[::1]:5433/x', 'postgres://[::1]:5433/x'],
   ] as const;
   for (const [url, expected] of cases) assert.equal(toLibpqUrl(url), expected, url);
+});
+
+it('asks for the encoding of a password that ends the host', () => {
+  for (const password of ['secret#1', '1#secret', 'secret/1', '1/secret', 'secret?1', '1?secret', 'a@secret#c'])
+    assert.throws(() => parsePostgresUrl(`postgres://u:${password}@a/x`), /^TypeError: (?!.*secret).*password.*%23/);
+  for (const path of ['/x?options=a@b', '?host=/run&user=a@b', '/x'])
+    assert.doesNotThrow(() => parsePostgresUrl(`postgres://a${path}`), path);
+});
+
+it('encrypts without verification in the mode require, and verifies in the stricter ones', async (t) => {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'db.example' }]);
+  let encrypted = 0;
+  // Answers the request for TLS as a server does, and ends the connection after the handshake.
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write('S');
+      const secured = new TLSSocket(socket, { isServer: true, key, cert });
+      secured.on('error', () => {});
+      secured.once('data', () => {
+        encrypted++;
+        secured.destroy();
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const cases = [
+    ['sslmode=require', 1, /Connection terminated/],
+    ['sslmode=prefer', 1, /Connection terminated/],
+    ['sslmode=verify-ca', 0, /self-signed certificate.*\(name its authority/],
+    ['sslmode=verify-full', 0, /self-signed certificate.*\(name its authority/],
+    ['sslmode=require&sslrootcert=system', 0, /self-signed certificate/],
+    ['sslmode=verify-full&sslrootcert=%2Fmissing.pem', 0, /missing\.pem'$/],
+  ] as const;
+  for (const [query, times, failure] of cases) {
+    encrypted = 0;
+    const database = openPostgres(`postgres://u:p@127.0.0.1:${port}/x?${query}`, {});
+    await assert.rejects(database.ping(), failure, query);
+    assert.equal(encrypted, times, query);
+    await database.close();
+  }
 });

@@ -407,7 +407,7 @@ export class PostgresHosts {
    */
   clientConfig(): ClientConfig {
     return {
-      connectionString: this.#urls[this.#current],
+      connectionString: withTlsModes(this.#urls[this.#current] as string),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     };
@@ -451,6 +451,8 @@ interface PostgresLocation {
 
 const SESSION_ATTRIBUTES = ['any', 'read-write', 'primary'];
 const URL_PARTS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]*)(.*)$/s;
+/** What follows the hosts if a password has a `#`, `/` or `?`, at which its first characters were taken for the host. */
+const MISREAD_PASSWORD = /#|^\/[^?]*@|^\?[^=]*@/;
 
 /**
  * Parses `postgres://user:password@a:5432,b:5432/name?target_session_attrs=read-write`: of several hosts, the first
@@ -461,6 +463,8 @@ const URL_PARTS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]*)(.*)$/s;
 export function parsePostgresUrl(url: string): PostgresLocation {
   const [, scheme, user = '', hosts, rest = ''] = URL_PARTS.exec(url) ?? [];
   if (scheme === undefined || hosts === undefined) throw new TypeError('must start with postgres://');
+  if (MISREAD_PASSWORD.test(rest))
+    throw new TypeError('has a #, / or ? in its password: write %23, %2F or %3F instead');
   const names = hosts.split(',');
   if (names.length > 1 && names.includes('')) throw new TypeError('has an empty host in its list');
   const urls = names.map((host) => {
@@ -481,6 +485,27 @@ export function parsePostgresUrl(url: string): PostgresLocation {
     mustBeWritable: attributes !== 'any',
     poolMax: poolMax === null ? undefined : Number(poolMax),
   };
+}
+
+/**
+ * Gives the TLS modes of a URL the meaning they have in libpq, which `pg` keeps for its next major version: until then it
+ * verifies certificates in all of them, and prints a warning. Without an authority, `verify-ca` would accept certificates
+ * of any host, so it verifies the name too.
+ */
+function withTlsModes(url: string): string {
+  const parsed = new URL(url);
+  const { searchParams } = parsed;
+  // The authorities that Node trusts. `pg` would look for a file of this name; libpq refuses any other mode with them.
+  if (searchParams.get('sslrootcert') === 'system') {
+    searchParams.delete('sslrootcert');
+    searchParams.set('sslmode', 'verify-full');
+  }
+  const mode = searchParams.get('sslmode');
+  if (mode === null || mode === 'no-verify') return parsed.href;
+  if (mode === 'allow') searchParams.set('sslmode', 'prefer');
+  if (mode === 'verify-ca' && !searchParams.has('sslrootcert')) searchParams.set('sslmode', 'verify-full');
+  searchParams.set('uselibpqcompat', 'true');
+  return parsed.href;
 }
 
 /**
@@ -525,9 +550,12 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ['ENOTFOUND', 'the host name cannot be resolved'],
   ['ENOENT', 'there is no socket in this folder'],
   ['28P01', 'check the user and the password'],
-  ['28000', 'check pg_hba.conf and the user'],
+  ['28000', 'check pg_hba.conf and the user; if it wants encryption, add ?sslmode=require'],
   ['3D000', 'create the database first'],
   ['53300', 'raise max_connections, or put PgBouncer in front'],
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'].map(
+    (code) => [code, 'name its authority: sslrootcert=/path/ca.pem'] as const,
+  ),
   ['08P01', 'for a pooler such as PgBouncer, set DATABASE_DIRECT_URL to the address of the server itself'],
 ]);
 
@@ -596,7 +624,9 @@ function toDatabaseError(error: unknown): unknown {
 
 /** Error of a first connection, with its cause and, if known, advice. */
 export function toConnectError(error: unknown, server: string): DatabaseUnavailableError {
-  const hint = HINTS.get(codeOf(error));
+  // A certificate that cannot be read names its own file.
+  const isOfFile = (error as NodeJS.ErrnoException | null)?.syscall === 'open';
+  const hint = isOfFile ? undefined : HINTS.get(codeOf(error));
   const advice = hint === undefined ? '' : ` (${hint})`;
   return new DatabaseUnavailableError(`cannot connect to PostgreSQL at ${server}: ${reasonOf(error)}${advice}`, error);
 }
