@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
+import { mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { createServer, get, type IncomingMessage } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { after, before, describe, it } from 'node:test';
-import { FileRangeStream } from './file-storage.ts';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { DiskFileStorage, FileRangeStream } from './file-storage.ts';
 
 const BYTES = randomBytes(1_500_001);
 
@@ -71,5 +73,66 @@ describe('FileRangeStream', () => {
     const body = await bodyOf(0, BYTES.length - 1);
     await truncate(path, 1_000);
     await assert.rejects(buffer(body), /ended early/);
+  });
+});
+
+describe('DiskFileStorage on file systems that lack something', () => {
+  const ID = 'abcdefghijklmnopqrstuvwx';
+  const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+
+  async function setUp(t: TestContext) {
+    const folder = await mkdtemp(join(tmpdir(), 'rg-disk-'));
+    const received = join(folder, 'received');
+    await writeFile(received, BYTES);
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    return { folder, received, storage: new DiskFileStorage(join(folder, 'files')) };
+  }
+  const read = async (storage: DiskFileStorage) => {
+    const body = await storage.open(ID, 0, BYTES.length - 1);
+    return body && (await buffer(body));
+  };
+
+  it('copies a file that cannot be renamed to another device', async (t) => {
+    const { folder, received, storage } = await setUp(t);
+    const { rename } = fs.promises;
+    t.mock.method(fs.promises, 'rename', (from: string, to: string) =>
+      from === received ? failing('EXDEV')() : rename(from, to),
+    );
+    syncBuiltinESMExports();
+    t.after(() => {
+      t.mock.restoreAll();
+      syncBuiltinESMExports();
+    });
+    await storage.put(ID, received);
+    assert.deepEqual(await read(storage), BYTES);
+    assert.deepEqual((await readdir(folder, { recursive: true })).sort(), ['files', 'files/ab', `files/ab/${ID}`]);
+  });
+
+  it('keeps a file whose directory cannot be synced, and reports a failed sync', async (t) => {
+    const { folder, received, storage } = await setUp(t);
+    const file = await open(folder, 'r');
+    const handle = Object.getPrototypeOf(file) as typeof file;
+    await file.close();
+    const { mock } = t.mock.method(handle, 'sync', failing('EINVAL'));
+    await storage.put(ID, received);
+    assert.deepEqual(await read(storage), BYTES);
+    await writeFile(received, BYTES);
+    mock.mockImplementation(failing('EIO'));
+    await assert.rejects(storage.put(ID, received), /EIO/);
+  });
+
+  it('takes no blocks at all for an unknown size', async (t) => {
+    const { storage } = await setUp(t);
+    assert.ok(((await storage.freeBytes()) ?? 0) > 0);
+    const sizes = { bsize: 4096, blocks: 0, bavail: 0 };
+    t.mock.method(fs.promises, 'statfs', async () => sizes);
+    syncBuiltinESMExports();
+    t.after(() => {
+      t.mock.restoreAll();
+      syncBuiltinESMExports();
+    });
+    assert.equal(await storage.freeBytes(), undefined);
+    sizes.blocks = 10;
+    assert.equal(await storage.freeBytes(), 0);
   });
 });

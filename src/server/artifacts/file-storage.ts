@@ -1,6 +1,8 @@
+import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { DAY_MS } from '../../contract/time-units.ts';
 import type { AdminNotice, Bilingual } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
@@ -52,14 +54,11 @@ export class DiskFileStorage implements MarkedStorage {
   async put(id: string, path: string): Promise<void> {
     const target = this.pathOf(id);
     await mkdir(dirname(target), { recursive: true });
-    await rename(path, target);
-    // The name is durable only once its directory has been synced.
-    const folder = await open(dirname(target), 'r');
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+    await rename(path, target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EXDEV') throw error;
+      return copyThenRename(path, target);
+    });
+    await syncFolder(dirname(target));
   }
 
   async open(id: string, start: number, end: number): Promise<Readable | undefined> {
@@ -113,15 +112,42 @@ export class DiskFileStorage implements MarkedStorage {
     return true;
   }
 
-  async freeBytes(): Promise<number> {
+  async freeBytes(): Promise<number | undefined> {
     await mkdir(this.#directory, { recursive: true });
-    const { bsize, bavail } = await statfs(this.#directory);
-    return bsize * bavail;
+    const { bsize, blocks, bavail } = await statfs(this.#directory);
+    // Mounts of remote storage that do not know their size report no blocks at all.
+    return blocks === 0 ? undefined : bsize * bavail;
   }
 
   /** Path of the file with this id, whether or not it exists. */
   pathOf(id: string): string {
     return join(this.#directory, relativePathOf(id));
+  }
+}
+
+/**
+ * Moves a file between devices: `files` may be a mount of its own, and union file systems such as mergerfs refuse to
+ * rename from one of their disks to another.
+ */
+async function copyThenRename(path: string, target: string): Promise<void> {
+  const draft = `${target}.draft`;
+  await pipeline(createReadStream(path), createWriteStream(draft, { flush: true }));
+  await rename(draft, target);
+  await rm(path, { force: true });
+}
+
+/** Errors of file systems that know no sync of a directory, such as SMB; PostgreSQL ignores the same. */
+const NO_FOLDER_SYNC = new Set(['EINVAL', 'ENOTSUP', 'ENOSYS', 'EBADF']);
+
+/** A new name is durable only once its directory has been synced. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } catch (error) {
+    if (!NO_FOLDER_SYNC.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  } finally {
+    await folder.close();
   }
 }
 
