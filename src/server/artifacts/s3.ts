@@ -27,7 +27,11 @@ export class S3FileStorage implements MarkedStorage {
   async open(id: string, start: number, end: number): Promise<Readable | undefined> {
     const headers = { range: `bytes=${start}-${end}` };
     const response = await this.#client.send({ method: 'GET', key: this.#prefix + id, headers });
-    return response?.body;
+    if (response === undefined || response.status === 206) return response?.body;
+    const length = response.headers['content-length'];
+    if (start === 0 && Number(length) === end + 1) return response.body;
+    response.body.destroy();
+    throw new S3Error(response.status, `it sent ${length} bytes for the range ${start} to ${end}`);
   }
 
   async size(id: string): Promise<number | undefined> {
@@ -41,13 +45,14 @@ export class S3FileStorage implements MarkedStorage {
   }
 
   async *list(): AsyncGenerator<{ id: string; changedAt: number }[]> {
-    for (let token: string | undefined = ''; token !== undefined; ) {
-      const query: Record<string, string> = { 'list-type': '2', prefix: this.#prefix };
-      if (token !== '') query['continuation-token'] = token;
+    let token: string | undefined;
+    do {
+      const query = { 'list-type': '2', prefix: this.#prefix, ...(token && { 'continuation-token': token }) };
       const page: string = await this.#run({ method: 'GET', key: '', query });
       yield this.#read(page);
+      // Some services end with an empty token, which would start the list again.
       token = elementOf(page, 'NextContinuationToken');
-    }
+    } while (token);
   }
 
   get markerName(): string {
@@ -119,7 +124,7 @@ const elementOf = (xml: string, name: string): string | undefined =>
 
 /** Bucket name and credentials. */
 interface S3Options {
-  /** For example `https://s3.eu-central-1.amazonaws.com`; the bucket follows in the path. */
+  /** For example `https://s3.eu-central-1.amazonaws.com`; the bucket is added to it. */
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
@@ -144,6 +149,18 @@ class S3Error extends Error {
     this.name = 'S3Error';
     this.status = status;
   }
+}
+
+/** Alibaba, Tencent, Volcengine and Huawei refuse a bucket in the path (SecondLevelDomainForbidden and the like). */
+const BUCKET_IN_HOST = /\.(?:aliyuncs|myqcloud|i?volces|myhuaweicloud)\.com$/;
+
+/** URL of a bucket: in the path, or before the host where the service wants that. */
+function toBucketUrl(endpoint: string, bucket: string): string {
+  const url = new URL(endpoint);
+  if (!BUCKET_IN_HOST.test(url.hostname)) return `${endpoint}/${encodeURIComponent(bucket)}`;
+  // Their consoles show the host with the bucket too.
+  if (!url.hostname.startsWith(`${bucket}.`)) url.hostname = `${bucket}.${url.hostname}`;
+  return url.href.replace(/\/$/, '');
 }
 
 /** S3 answers an upload only after its last byte has arrived. */
@@ -172,8 +189,8 @@ export class S3Client {
    */
   async send({ method, key, query = {}, headers = {}, body }: S3Request): Promise<OutboundResponse | undefined> {
     const { endpoint, bucket, region, accessKey, secretKey } = this.#options;
-    const path = [bucket, ...(key === '' ? [] : key.split('/'))].map(encodeURIComponent).join('/');
-    const url = new URL(`${endpoint}/${path}`);
+    const path = key.split('/').map(encodeURIComponent).join('/');
+    const url = new URL(toBucketUrl(endpoint, bucket) + (key === '' ? '' : `/${path}`));
     url.search = new URLSearchParams(query).toString();
     const signed = await new AwsV4Signer({
       method,
