@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -548,6 +550,26 @@ describe('batches', () => {
       assert.equal(done.request_counts?.completed, 1);
       upstream.finishes = true;
       for (const { id } of stuck) assert.equal((await ended(id)).request_counts?.completed, 1);
+    });
+
+    it('files that cannot be written are written again a minute later', async (t) => {
+      const batch = await start('/v1/chat/completions', [held('hold')]);
+      await until(batch.id, ({ status }) => status === 'in_progress');
+      const broken = t.mock.method(fs.promises, 'rename', () => Promise.reject(new Error('the store is broken')));
+      const restore = (): void => {
+        broken.mock.restore();
+        syncBuiltinESMExports();
+      };
+      t.after(restore);
+      syncBuiltinESMExports();
+      released.resolve();
+      await until(batch.id, ({ status }) => status === 'finalizing');
+      await pause(1_500);
+      assert.equal(broken.mock.callCount(), 1);
+      restore();
+      await service.app.database.kysely.updateTable('batches').set({ retry_at: 0 }).where('id', '=', batch.id).execute();
+      const { output_file_id } = await ended(batch.id);
+      assert.equal((await read(output_file_id)).length, 1);
     });
 
     it('a batch that is cancelled while its file is checked has no lines', async () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import fs from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -249,6 +251,24 @@ describe('files', () => {
       sent.destroy();
       while ((await bytesBelow(folder)) > 0) await pause(10);
       assert.deepEqual((await openai.files.list()).data, []);
+    });
+
+    it('an upload that cannot be stored is told whether space is missing, or may be repeated', async (t) => {
+      const fail = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+      const file = await open(folder, 'r');
+      const handle = Object.getPrototypeOf(file) as typeof file;
+      await file.close();
+      const full = t.mock.method(handle, 'write', fail('ENOSPC'));
+      await assert.rejects(upload(PNG, 'a.png'), { status: 409, code: 'storage_full' });
+      full.mock.restore();
+      const broken = t.mock.method(fs.promises, 'rename', fail('EIO'));
+      syncBuiltinESMExports();
+      t.after(() => {
+        broken.mock.restore();
+        syncBuiltinESMExports();
+      });
+      await assert.rejects(upload(PNG, 'a.png'), { status: 503, code: 'unavailable' });
+      assert.equal(await bytesBelow(join(folder, 'incoming')), 0);
     });
 
     it('deleting a file ends its open downloads', async () => {

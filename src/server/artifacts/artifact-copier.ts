@@ -17,7 +17,13 @@ import { randomText } from '../platform/tokens.ts';
 import type { Tables } from '../tables.ts';
 import type { ArtifactStore, Claim, EndingCopy, ExpiryNoticeStore } from './artifact-store.ts';
 import { type ArtifactFileStorage, type IncomingFileDirectory, writeAll } from './file-storage.ts';
-import { NoSpaceError, type Reservation, type StorageLimits, type StorageSpace } from './storage-space.ts';
+import {
+  isDeviceFull,
+  NoSpaceError,
+  type Reservation,
+  type StorageLimits,
+  type StorageSpace,
+} from './storage-space.ts';
 
 /** Opens a task's file at its vendor; undefined if there is no longer a file to copy. */
 export type OpenSource = (taskId: string, signal: AbortSignal) => Promise<CopySource | undefined>;
@@ -56,7 +62,6 @@ const TRIES_OF_GONE = 4;
 /** No vendor keeps files much longer. */
 const GIVE_UP_MS = 7 * DAY_MS;
 const MAX_ERROR_LENGTH = 300;
-const DEVICE_FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /** The task was deleted, or its vendor has no file for it. */
 class SourceGoneError extends Error {}
@@ -217,7 +222,7 @@ export class ArtifactCopier {
   async #handleFailure(claim: Claim, error: unknown): Promise<void> {
     const { store, incoming, space, clock, log } = this.#dependencies;
     await incoming.remove(claim);
-    if (DEVICE_FULL.has((error as NodeJS.ErrnoException).code ?? '')) await space.noteDeviceFull();
+    if (isDeviceFull(error)) await space.noteDeviceFull();
     const now = clock.now();
     // Due at once, so that the next process continues immediately.
     if (this.#stopping.signal.aborted) return store.defer(claim, now, 'the process stopped');

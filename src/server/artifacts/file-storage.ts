@@ -417,7 +417,8 @@ export class WatchedStorage implements ArtifactFileStorage {
   }
 }
 
-const unavailableError = (cause?: unknown): AppError =>
+/** The place of the files does not work. */
+export const unavailableError = (cause?: unknown): AppError =>
   new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause, log: { why: 'stored files' } });
 
 /**

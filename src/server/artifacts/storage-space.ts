@@ -48,6 +48,10 @@ export class NoSpaceError extends Error {
   }
 }
 
+/** Whether a write failed because the device has no space, or this user may use no more of it. */
+export const isDeviceFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
+
 /** Space reserved for a copy in progress. */
 export interface Reservation {
   /**

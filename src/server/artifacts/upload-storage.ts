@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { AppError } from '../platform/app-error.ts';
+import { AppError, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Trx } from '../tables.ts';
 import type { ArtifactStore } from './artifact-store.ts';
-import { type ArtifactFileStorage, type IncomingFileDirectory, writeAll } from './file-storage.ts';
-import { NoSpaceError, type StorageLimits, type StorageSpace } from './storage-space.ts';
+import { type ArtifactFileStorage, type IncomingFileDirectory, unavailableError, writeAll } from './file-storage.ts';
+import { isDeviceFull, NoSpaceError, type StorageLimits, type StorageSpace } from './storage-space.ts';
 
 interface UploadStorageDependencies {
   readonly store: ArtifactStore;
@@ -56,9 +56,9 @@ export class UploadStorage {
     const { incoming, space, limitsOf } = this.#dependencies;
     const id = randomText(24);
     const { bytes: limitBytes } = await limitsOf(userId);
-    const reservation = await space.reserve(userId, announcedBytes, limitBytes).catch((error: unknown) => {
-      throw toStorageError(error);
-    });
+    const reservation = await space
+      .reserve(userId, announcedBytes, limitBytes)
+      .catch((error: unknown) => this.#throwStorageError(error));
     let isKept = false;
     const release = async (): Promise<void> => {
       reservation.release();
@@ -93,7 +93,7 @@ export class UploadStorage {
       };
     } catch (error) {
       await release();
-      throw toStorageError(error);
+      return this.#throwStorageError(error);
     }
   }
 
@@ -115,12 +115,20 @@ export class UploadStorage {
     const { id, path, fileId: taskId, userId, bytes, sha256, mimeType, expiresAt } = file;
     const storedAt = clock.now();
     await store.insertReceived('upload', { id, taskId, userId }, storedAt);
-    await files.put(id, path, { bytes, sha256 });
+    await files
+      .put(id, path, { bytes, sha256 })
+      // The store, and not the request, is at fault.
+      .catch((error) =>
+        this.#throwStorageError(isAppError(error) || isDeviceFull(error) ? error : unavailableError(error)),
+      );
     const copy = { bytes, sha256, mimeType, storedAt, expiresAt };
     if (!(await store.confirm({ id, tries: 0 }, copy, alongside)))
       throw new Error('the row of an uploaded file was removed before the file was complete');
   }
-}
 
-const toStorageError = (error: unknown): unknown =>
-  error instanceof NoSpaceError ? new AppError('storage_full', { cause: error }) : error;
+  /** @throws AppError `storage_full` where space is missing, otherwise the error itself */
+  async #throwStorageError(error: unknown): Promise<never> {
+    if (isDeviceFull(error)) await this.#dependencies.space.noteDeviceFull();
+    throw error instanceof NoSpaceError || isDeviceFull(error) ? new AppError('storage_full', { cause: error }) : error;
+  }
+}

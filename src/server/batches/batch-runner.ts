@@ -455,8 +455,9 @@ export class BatchRunner {
       this.#dependencies.faultPoint('batch-half-written');
       await this.#writeFile(batch, held, 'error', 'failed');
     } catch (error) {
-      if (!isAppError(error, 'storage_full')) throw error;
-      this.#dependencies.log.warn({ batch: held.id }, 'no space for the files of a batch');
+      if (error instanceof LeaseLostError) throw error;
+      // Each attempt writes a file of up to gigabytes and leaves a row to be removed.
+      this.#dependencies.log.warn({ err: error, batch: held.id }, 'the files of a batch could not be written');
       const retryAt = this.#dependencies.clock.now() + STORAGE_RETRY_MS;
       await store.changeHeld(this.#dependencies.database.kysely, held, [batch.status], { retry_at: retryAt });
       return false;
