@@ -146,7 +146,7 @@ async function examineVendors(channels: readonly ChannelRow[], outbound: Outboun
   );
 }
 
-async function examineMail({ smtpUrl, smtpFrom }: Config): Promise<Diagnosis> {
+async function examineMail({ smtpUrl, smtpFrom, baseUrl }: Config): Promise<Diagnosis> {
   if (smtpUrl === undefined)
     return {
       subject: 'mail',
@@ -154,7 +154,7 @@ async function examineMail({ smtpUrl, smtpFrom }: Config): Promise<Diagnosis> {
       message: 'SMTP_URL is not set, so no e-mail is sent.',
       advice: 'Set SMTP_URL and SMTP_FROM, so that people can confirm their e-mail and reset their password.',
     };
-  const sender = new SmtpSender({ url: smtpUrl, from: smtpFrom ?? '' });
+  const sender = new SmtpSender({ url: smtpUrl, from: smtpFrom ?? '', baseUrl });
   try {
     await sender.verify();
     return { subject: 'mail', state: 'ok', message: 'The mail server accepts the connection and the sign-in.' };

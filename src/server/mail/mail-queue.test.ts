@@ -6,11 +6,12 @@ import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { HOUR_MS } from '../../contract/time-units.ts';
 import { manualClock } from '../platform/clock.ts';
 import { openLog } from '../platform/log.ts';
-import { MailQueue, MailStore, SmtpError, SmtpSender } from './mail-queue.ts';
+import { MailQueue, MailStore, SmtpError, SmtpSender, toConnection } from './mail-queue.ts';
 
 /** A mail server that accepts a mail only when `accept` is called, and then counts it as received. */
 async function slowServer(t: TestContext) {
   const received: string[] = [];
+  const greetings: string[] = [];
   const whole = Promise.withResolvers<Socket>();
   const server = createServer((socket) => {
     let text = '';
@@ -22,6 +23,7 @@ async function slowServer(t: TestContext) {
       for (let end = text.indexOf('\r\n'); end !== -1; end = text.indexOf('\r\n')) {
         const line = text.slice(0, end);
         text = text.slice(end + 2);
+        if (line.startsWith('EHLO')) greetings.push(line);
         if (isData) {
           if (/^message-id:/i.test(line)) received.push(line.replace(/^message-id:\s*/i, ''));
           if (line !== '.') continue;
@@ -37,7 +39,7 @@ async function slowServer(t: TestContext) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   const { port } = server.address() as { port: number };
-  return { url: `smtp://127.0.0.1:${port}`, received, whole: whole.promise };
+  return { url: `smtp://127.0.0.1:${port}`, received, greetings, whole: whole.promise };
 }
 
 describe('mails', () => {
@@ -186,4 +188,32 @@ describe('a mail that the SMTP server refuses', () => {
         (error) => error instanceof SmtpError && error.permanent === permanent && error.message.includes(reply),
       );
     });
+});
+
+it('introduces itself by the host of the service, if that is a name', async (t) => {
+  for (const [baseUrl, greeting] of [
+    ['https://films.example.com', /^EHLO films\.example\.com$/],
+    ['http://127.0.0.1:3000', /^EHLO (?!127)/],
+    ['http://localhost:3000', /^EHLO (?!localhost)/],
+  ] as const) {
+    const server = await slowServer(t);
+    const sender = new SmtpSender({ url: server.url, from: 'a@example.com', baseUrl });
+    t.after(() => sender.close());
+    await sender.verify();
+    assert.match(server.greetings[0] ?? '', greeting);
+  }
+});
+
+it('uses TLS or STARTTLS as the standard port wants', () => {
+  for (const [given, url, requireTLS] of [
+    ['smtp://u:p@mx.example:465', 'smtps://u:p@mx.example:465', true],
+    ['smtps://u:p@mx.example:587', 'smtp://u:p@mx.example:587', true],
+    ['smtps://mx.example:25', 'smtp://mx.example:25', true],
+    ['smtp://mx.example:25', 'smtp://mx.example:25', false],
+    ['smtp://u:p@mx.example:587', 'smtp://u:p@mx.example:587', true],
+    ['smtp://u:p@localhost:1025', 'smtp://u:p@localhost:1025', false],
+    ['smtps://u:p@mx.example', 'smtps://u:p@mx.example', true],
+    ['smtps://u:p@mx.example:2465', 'smtps://u:p@mx.example:2465', true],
+  ] as const)
+    assert.deepEqual(toConnection(given), { url, requireTLS }, given);
 });

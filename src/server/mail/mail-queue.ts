@@ -45,6 +45,33 @@ export interface SmtpOptions {
   readonly url: string;
   /** Address of the sender, with or without a name. */
   readonly from: string;
+  /** The service's own address, whose host introduces it to the server. */
+  readonly baseUrl?: string;
+}
+
+const PORT_OF_TLS = '465';
+const PORTS_OF_STARTTLS = new Set(['25', '587']);
+
+/**
+ * How to connect: the standard ports decide between TLS and STARTTLS (RFC 8314), since the other scheme on them only
+ * leads to a time-out or "wrong version number". A password must not be sent in clear, except to this machine.
+ */
+export function toConnection(given: string): { readonly url: string; readonly requireTLS: boolean } {
+  const url = new URL(given);
+  const isTls = url.protocol === 'smtps:';
+  if (url.port === PORT_OF_TLS) url.protocol = 'smtps:';
+  if (PORTS_OF_STARTTLS.has(url.port)) url.protocol = 'smtp:';
+  const isLocal = /^(localhost|127\.|\[::1\])/.test(url.hostname);
+  return { url: url.href, requireTLS: isTls || (url.username !== '' && !isLocal) };
+}
+
+/**
+ * Without a name, nodemailer introduces a container as `[127.0.0.1]`, at which relays such as Google's end the connection
+ * with "421 Try again later".
+ */
+function nameOf(baseUrl = ''): string | undefined {
+  const host = URL.parse(baseUrl)?.hostname ?? '';
+  return /\.[a-z][a-z0-9-]*$/i.test(host) ? host : undefined;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -68,15 +95,13 @@ export class SmtpSender implements MailSender {
   readonly #from: string;
   #transport: Promise<Transporter> | undefined;
 
-  constructor({ url, from }: SmtpOptions, replyTimeoutMs = REPLY_TIMEOUT_MS) {
+  constructor({ url, from, baseUrl }: SmtpOptions, replyTimeoutMs = REPLY_TIMEOUT_MS) {
     this.#from = from;
-    const { username, hostname } = new URL(url);
     this.#options = {
-      url,
+      ...toConnection(url),
+      name: nameOf(baseUrl),
       pool: true,
       maxConnections: 4,
-      // A password must not be sent in clear, except to this machine.
-      requireTLS: username !== '' && !/^(localhost|127\.|\[::1\])/.test(hostname),
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: replyTimeoutMs,
@@ -494,7 +519,8 @@ export interface Mail {
 export function makeMail({ config, database, clock, log, ...given }: MailDependencies): Mail {
   const { smtpUrl: url, smtpFrom: from, baseUrl } = config;
   const store = new MailStore(database);
-  const sender = given.sender ?? (url === undefined || from === undefined ? undefined : new SmtpSender({ url, from }));
+  const sender =
+    given.sender ?? (url === undefined || from === undefined ? undefined : new SmtpSender({ url, from, baseUrl }));
   const queue = new MailQueue({ store, sender, hostname: new URL(baseUrl).hostname, clock, log });
   return {
     queue,
