@@ -44,6 +44,22 @@ describe('service start', () => {
     assert.match(hints[1] ?? '', /no longer a setting of the environment.*console/);
   });
 
+  it('asks for the encoding of a password that would be taken for a host', () => {
+    for (const [setting, scheme] of Object.entries({
+      VALKEY_URL: 'redis',
+      SMTP_URL: 'smtp',
+      DATABASE_URL: 'postgres',
+    })) {
+      for (const password of ['secret#1', '1#secret', 'secret/1', '1?secret'])
+        assert.throws(
+          () => parseConfig({ [setting]: `${scheme}://user:${password}@host` }),
+          (error) => isAbout(setting)(error) && /%23/.test(String(error)) && !/secret/.test(String(error)),
+        );
+    }
+    const SMTP_URL = 'smtp://me@a.example:p@ss%23@host:587/?name=me@a.example';
+    assert.equal(parseConfig({ SMTP_URL, SMTP_FROM: 'a@b.example' }).smtpUrl, SMTP_URL);
+  });
+
   it("reads the mail API's key from its URL", () => {
     assert.deepEqual(parseConfig({ MAIL_API_URL: 'https://:a%2Fb@mail.example/' }).mailApiUrl, {
       url: 'https://mail.example',

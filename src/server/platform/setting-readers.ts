@@ -174,11 +174,22 @@ export const list = (
   },
 });
 
+/**
+ * Why the password of a service's URL would be taken for its end: a `#`, `/` or `?` ends the host, so that the first
+ * characters of the password would be dialled, and shown in errors. Undefined: nothing is wrong.
+ */
+export const findUnencodedPassword = (url: string): string | undefined =>
+  /^\w+:\/\/[^/?#]*(?:.*#|\/[^?]*@|\?[^=]*@)/s.test(url)
+    ? 'has a #, / or ? in its password: write %23, %2F or %3F instead'
+    : undefined;
+
 /** A URL without a trailing slash. */
 export const url = (protocols: readonly string[], about: SettingDescription): Setting<string | undefined> => ({
   ...about,
   read(value, name) {
     if (value === undefined) return undefined;
+    const problem = about.secret === true ? findUnencodedPassword(value) : undefined;
+    if (problem !== undefined) throw new ConfigError(name, problem);
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol))
       throw new ConfigError(name, `must be a URL starting with ${protocols.map((each) => `${each}//`).join(' or ')}`);
     return value.replace(/\/+$/, '');

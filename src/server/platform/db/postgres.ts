@@ -23,6 +23,7 @@ import type {
   PoolConfig,
   QueryConfig,
 } from 'pg';
+import { findUnencodedPassword } from '../setting-readers.ts';
 import {
   type Database,
   type DatabaseLog,
@@ -451,8 +452,6 @@ interface PostgresLocation {
 
 const SESSION_ATTRIBUTES = ['any', 'read-write', 'primary'];
 const URL_PARTS = /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]*)(.*)$/s;
-/** What follows the hosts if a password has a `#`, `/` or `?`, at which its first characters were taken for the host. */
-const MISREAD_PASSWORD = /#|^\/[^?]*@|^\?[^=]*@/;
 
 /**
  * Parses `postgres://user:password@a:5432,b:5432/name?target_session_attrs=read-write`: of several hosts, the first
@@ -463,8 +462,8 @@ const MISREAD_PASSWORD = /#|^\/[^?]*@|^\?[^=]*@/;
 export function parsePostgresUrl(url: string): PostgresLocation {
   const [, scheme, user = '', hosts, rest = ''] = URL_PARTS.exec(url) ?? [];
   if (scheme === undefined || hosts === undefined) throw new TypeError('must start with postgres://');
-  if (MISREAD_PASSWORD.test(rest))
-    throw new TypeError('has a #, / or ? in its password: write %23, %2F or %3F instead');
+  const problem = findUnencodedPassword(url);
+  if (problem !== undefined) throw new TypeError(problem);
   const names = hosts.split(',');
   if (names.length > 1 && names.includes('')) throw new TypeError('has an empty host in its list');
   const urls = names.map((host) => {

@@ -10,7 +10,8 @@ export interface ValkeyConnection {
 
 /** Fails fast instead of queueing: a limit that waits for its store would block the service. */
 export function openValkey(url: string, onError: (error: unknown) => void): ValkeyConnection {
-  const client = new Redis(url.replace(/^valkey/, 'redis'), {
+  // A lone percent sign in a password would end the start with "URI malformed".
+  const client = new Redis(url.replace(/^valkey/, 'redis').replace(/%(?![\da-f]{2})/gi, '%25'), {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
