@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { makeApp } from '../src/server/app.ts';
 import { loadConfig, parseConfig } from '../src/server/platform/config.ts';
@@ -58,6 +61,33 @@ describe('service start', () => {
     }
     const SMTP_URL = 'smtp://me@a.example:p@ss%23@host:587/?name=me@a.example';
     assert.equal(parseConfig({ SMTP_URL, SMTP_FROM: 'a@b.example' }).smtpUrl, SMTP_URL);
+  });
+
+  it('removes quotes that Docker passes on', () => {
+    const config = parseConfig({
+      PORT: '"3001"',
+      SMTP_URL: "'smtp://host'",
+      SMTP_FROM: '"Reelgate <a@b.example>"',
+      VALKEY_URL: '""',
+      TIME_ZONE: "''",
+    });
+    assert.deepEqual(
+      [config.port, config.smtpUrl, config.smtpFrom, config.valkeyUrl],
+      [3001, 'smtp://host', 'Reelgate <a@b.example>', undefined],
+    );
+    assert.deepEqual([...config.environmentNames].sort(), ['PORT', 'SMTP_FROM', 'SMTP_URL']);
+    assert.equal(parseConfig({ SMTP_FROM: '"Films" <a@b.example>' }).smtpFrom, '"Films" <a@b.example>');
+  });
+
+  it('reads .env with and without quotes, and refuses one in UTF-16', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'rg-env-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, '.env');
+    writeFileSync(path, '\ufeffPORT="3001"\r\nexport SMTP_URL=smtp://host\r\nSMTP_FROM=\'a@b.example\'\r\n# HOST=x');
+    const { config } = loadConfig({}, path);
+    assert.deepEqual([config.port, config.smtpUrl, config.smtpFrom], [3001, 'smtp://host', 'a@b.example']);
+    writeFileSync(path, '\ufeffPORT=3001\r\n', 'utf16le');
+    assert.throws(() => loadConfig({}, path), /\.env: is not UTF-8/);
   });
 
   it("reads the mail API's key from its URL", () => {

@@ -113,7 +113,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
  * Parses raw texts to checked settings. Pure.
  * @throws ConfigError on the first invalid setting
  */
-export function parseConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const env = withoutQuotes(environment);
   const values = readSettings(FIXED_SETTINGS, env);
   const config: Config = {
     ...values,
@@ -141,6 +142,12 @@ function readSettings<Table extends SettingTable>(
   // The keys and values match the table by construction, which `fromEntries` cannot express.
   return Object.fromEntries(entries) as ValuesOf<Table>;
 }
+
+/** Quotes around a whole value, which `docker run --env-file` and lists in compose files pass on, unlike shells. */
+const withoutQuotes = (env: Readonly<Record<string, string | undefined>>) =>
+  Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value?.trim().replace(/^(["'])(.*)\1$/s, '$2')]),
+  );
 
 /** Omits the names of settings that exist only in the console. */
 const onlySettingsOf = (env: Readonly<Record<string, string | undefined>>) =>
@@ -179,7 +186,7 @@ function assertConsistent(config: Config): void {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
-/** Parses lines `NAME=value`. `#` starts a comment line; quotes around a value are removed. */
+/** Parses lines `NAME=value`. `#` starts a comment line. */
 function readEnvFile(path: string): Record<string, string> {
   let text: string;
   try {
@@ -188,10 +195,12 @@ function readEnvFile(path: string): Record<string, string> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw new ConfigError(path, describePathError(error, 'the file') ?? (error as Error).message);
   }
+  // What `>` writes in Windows PowerShell. Read as nothing, it would start a new, empty service.
+  if (text.includes('\0')) throw new ConfigError(path, 'is not UTF-8; save it as UTF-8');
   const found: Record<string, string> = {};
   for (const line of text.split(/\r?\n/)) {
     const match = /^\s*(?:export\s+)?([A-Z][A-Z0-9_]*)\s*=\s*(.*?)\s*$/.exec(line);
-    if (match?.[1] !== undefined && match[2] !== undefined) found[match[1]] = match[2].replace(/^(["'])(.*)\1$/, '$2');
+    if (match?.[1] !== undefined && match[2] !== undefined) found[match[1]] = match[2];
   }
   return found;
 }
