@@ -567,7 +567,11 @@ describe('batches', () => {
       await pause(1_500);
       assert.equal(broken.mock.callCount(), 1);
       restore();
-      await service.app.database.kysely.updateTable('batches').set({ retry_at: 0 }).where('id', '=', batch.id).execute();
+      await service.app.database.kysely
+        .updateTable('batches')
+        .set({ retry_at: 0 })
+        .where('id', '=', batch.id)
+        .execute();
       const { output_file_id } = await ended(batch.id);
       assert.equal((await read(output_file_id)).length, 1);
     });

@@ -86,6 +86,20 @@ describe('sheets of videos', () => {
       }
     });
 
+    it('reads what Excel writes: carriage returns alone, and empty cells behind the last column', async () => {
+      for (const csv of ['prompt,seconds\rone,4\rtwo,4\r', 'prompt,seconds,,\r\none,4,,\r\ntwo,4,, \r\n,,,\r\n']) {
+        const { columns, rows } = await check(csv);
+        assert.deepEqual(columns, ['prompt', 'seconds']);
+        assert.deepEqual(
+          rows.map(({ line, cells, errors }) => [line, cells, errors]),
+          [
+            [2, ['one', '4'], []],
+            [3, ['two', '4'], []],
+          ],
+        );
+      }
+    });
+
     it('refuses what it would otherwise lose, by name', async () => {
       assert.match(await refusal('prompt,colour\na,red'), /unknown column "colour"/);
       assert.match(await refusal('prompt,prompt\na,b'), /column "prompt" twice/);

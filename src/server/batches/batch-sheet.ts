@@ -50,7 +50,8 @@ function parseSheet(csv: string): ParsedSheet {
   // Decoding has replaced bytes that are not UTF-8; videos of such prompts would be garbled, and charged.
   if (csv.includes('\ufffd'))
     throw invalidRequest('csv was not saved as UTF-8: in Excel, choose the type "CSV UTF-8".', 'csv');
-  const text = csv.replace(/^\ufeff/, '');
+  // Excel for Mac ends lines with a carriage return alone.
+  const text = csv.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
   const [header, ...rows] = parseRows(text, delimiterOf(text));
   if (header === undefined || rows.length === 0) throw invalidRequest('csv needs a header and a row.', 'csv');
   if (header.cells.length > MAX_COLUMNS) throw invalidRequest(`csv has more than ${MAX_COLUMNS} columns.`, 'csv');
@@ -71,14 +72,17 @@ function delimiterOf(text: string): string {
   for (const character of text.slice(0, HEADER_LENGTH)) {
     if (character === '"') isQuoted = !isQuoted;
     else if (isQuoted) continue;
-    else if (character === '\n' || character === '\r') break;
+    else if (character === '\n') break;
     else if (counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
   }
   const most = Math.max(...counts.values());
   return DELIMITERS.find((delimiter) => counts.get(delimiter) === most) ?? ',';
 }
 
-/** Rows without those that are empty. A quote inside an unquoted cell is text. */
+/**
+ * Rows without those that are empty, and without empty cells at their end, which spreadsheets write for columns that
+ * were used once. A quote inside an unquoted cell is text.
+ */
 function parseRows(text: string, delimiter: string): ParsedRow[] {
   const rows: ParsedRow[] = [];
   let cells: string[] = [];
@@ -88,7 +92,8 @@ function parseRows(text: string, delimiter: string): ParsedRow[] {
   let begun = 1;
   const endRow = (): void => {
     cells.push(cell);
-    if (cells.some((each) => each.trim() !== '')) rows.push({ line: begun, cells });
+    cells.length = cells.findLastIndex((each) => each.trim() !== '') + 1;
+    if (cells.length > 0) rows.push({ line: begun, cells });
     if (rows.length > BATCH_LIMITS.sheetRows + 1)
       throw invalidRequest(`csv has more than ${BATCH_LIMITS.sheetRows} rows.`, 'csv');
     [cells, cell] = [[], ''];
@@ -107,7 +112,7 @@ function parseRows(text: string, delimiter: string): ParsedRow[] {
     } else if (character === '\n') {
       endRow();
       begun = line;
-    } else if (character !== '\r') cell += character;
+    } else cell += character;
   }
   if (isQuoted) throw invalidRequest(`csv has a quote in line ${begun} that is not closed.`, 'csv');
   endRow();
