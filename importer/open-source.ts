@@ -37,14 +37,21 @@ export function describeUrl(url: string): string {
 
 const load = createRequire(import.meta.url);
 
-/** Opens MySQL or MariaDB. @throws Error of the server or the connection */
-async function openMysqlSource(url: string): Promise<SourceDatabase> {
+/** Values of `tls` in a URL, as in the SQL_DSN of both programs. */
+const MYSQL_TLS: Readonly<Record<string, mysql.ConnectionOptions>> = {
+  true: { ssl: {} },
+  'skip-verify': { ssl: { rejectUnauthorized: false } },
+};
+
+/** Connects, with TLS if the URL or the server asks for it, as clouds such as TiDB's and Azure do. */
+async function connectToMysql(url: string, tls = new URL(url).searchParams.get('tls')): Promise<mysql.Connection> {
   // Loaded on first use, because a service never needs the driver.
   const { createConnection } = load('mysql2/promise') as typeof mysql;
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const socketPath = searchParams.get('socket');
-  const connection = await createConnection({
+  return createConnection({
     ...(socketPath === null ? { host: hostname, port: Number(port || '3306') } : { socketPath }),
+    ...MYSQL_TLS[tls ?? ''],
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
@@ -52,10 +59,23 @@ async function openMysqlSource(url: string): Promise<SourceDatabase> {
     connectTimeout: 10_000,
     // Returns values as the server writes them, without rounding numbers or guessing time zones.
     typeCast: (field) => field.string('utf8'),
+  }).catch((error: Error) => {
+    if (tls !== null || !/insecure transport/i.test(error.message)) throw error;
+    return connectToMysql(url, 'true');
   });
+}
+
+/** Opens MySQL, MariaDB or TiDB. @throws Error of the server or the connection */
+async function openMysqlSource(url: string): Promise<SourceDatabase> {
+  const connection = await connectToMysql(url);
   connection.on('error', () => {});
   await connection.query('set session transaction isolation level repeatable read');
-  await connection.query('start transaction with consistent snapshot, read only');
+  const snapshot = 'start transaction with consistent snapshot';
+  await connection.query(`${snapshot}, read only`).catch(async (error: NodeJS.ErrnoException) => {
+    // TiDB knows no more than one characteristic.
+    if (error.code !== 'ER_PARSE_ERROR') throw error;
+    await connection.query(snapshot);
+  });
   const run = async (text: string, parameters: readonly (string | bigint)[]): Promise<SourceRow[]> => {
     const [rows] = await connection.query(text, parameters.map(String));
     return rows as SourceRow[];
