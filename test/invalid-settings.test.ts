@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -61,6 +62,23 @@ describe('service start', () => {
     }
     const SMTP_URL = 'smtp://me@a.example:p@ss%23@host:587/?name=me@a.example';
     assert.equal(parseConfig({ SMTP_URL, SMTP_FROM: 'a@b.example' }).smtpUrl, SMTP_URL);
+  });
+
+  it('warns of a SQLite file on a file system of another machine', (t) => {
+    let type = 0xef53;
+    const mocked = t.mock.method(fs, 'statfsSync', () => ({ type }));
+    syncBuiltinESMExports();
+    t.after(() => {
+      mocked.mock.restore();
+      syncBuiltinESMExports();
+    });
+    const hintsOf = (DATABASE_URL: string) =>
+      loadConfig({ DATABASE_URL, MASTER_KEY: newKey().toString('base64') }, '').hints;
+    assert.deepEqual(hintsOf('sqlite:/missing/folder/x.db'), []);
+    // Node gives the type as a signed number on some systems.
+    for (type of [0x6969, 0xff534d42, 0xff534d42 | 0, 0x65735546])
+      assert.match(hintsOf('sqlite:/missing/folder/x.db').join(), /^DATABASE_URL: \/ is on (NFS|SMB|FUSE), .*volume/);
+    for (const url of ['sqlite::memory:', 'postgres://localhost/x']) assert.deepEqual(hintsOf(url), []);
   });
 
   it('removes quotes that Docker passes on', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { AlreadyServedError, DatabaseUnavailableError, SchemaMismatchError } from './db/database.ts';
-import { DatabaseFileError, describePathError } from './path-checks.ts';
+import { DatabaseFileError, describePathError, warnOfSharedFileSystem } from './path-checks.ts';
 import { FIXED_SETTINGS, SETTINGS, type SettingTable, SITE_SETTINGS } from './setting-definitions.ts';
 import { ConfigError } from './setting-readers.ts';
 
@@ -106,7 +106,17 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
   const removed = Object.entries(REMOVED_SETTINGS)
     .filter(isGiven)
     .map(([name, instead]) => `${name} is no longer a setting of the environment and is not read: ${instead}.`);
-  return { config, hints: [...foreign, ...removed] };
+  return { config, hints: [...foreign, ...removed, ...warningsOfPlace(config)] };
+}
+
+function warningsOfPlace({ databaseUrl }: Config): string[] {
+  if (!databaseUrl.startsWith('sqlite:')) return [];
+  try {
+    return [warnOfSharedFileSystem(databaseUrl.slice('sqlite:'.length))].filter((warning) => warning !== undefined);
+  } catch {
+    // The check of the file explains what is wrong with its path.
+    return [];
+  }
 }
 
 /**

@@ -1,4 +1,14 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readSync,
+  type Stats,
+  statfsSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from './setting-readers.ts';
 
@@ -143,3 +153,30 @@ function readStart(path: string): string {
     closeSync(file);
   }
 }
+
+/** File systems behind which another machine may be, by their type in statfs(2). */
+const SHARED_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0x01021997, '9p'],
+  [0x65735546, 'FUSE'],
+]);
+
+/**
+ * A warning if a SQLite database would be on a file system that does not keep its log coherent (sqlite.org/wal.html:
+ * "WAL does not work over a network filesystem"), such as a folder that Docker Desktop shares with its machine.
+ */
+export function warnOfSharedFileSystem(path: string): string | undefined {
+  if (path === ':memory:') return undefined;
+  const directory = nearestDirectory(resolve(path));
+  const name = SHARED_FILE_SYSTEMS.get(statfsSync(directory).type >>> 0);
+  return (
+    name &&
+    `DATABASE_URL: ${directory} is on ${name}, where SQLite files get damaged. Use a local disk (with Docker a volume, not a folder of the host), or PostgreSQL.`
+  );
+}
+
+const nearestDirectory = (path: string): string =>
+  findStats(path)?.isDirectory() === true || dirname(path) === path ? path : nearestDirectory(dirname(path));
