@@ -35,6 +35,7 @@ const DEFAULT_URL = 'http://127.0.0.1:3000';
  * order.
  */
 export async function createCommandContext(options: GlobalOptions, output: Output): Promise<CommandContext> {
+  useEnvironmentProxy(process.env);
   const interruptSignal = createInterruptSignal();
   const credentialStore = new CredentialStore({ signal: interruptSignal });
   // Imported lazily: loading the contract takes longer than most commands run, and printing help does not need it.
@@ -62,6 +63,27 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
     credentialProvider,
     interruptSignal,
   };
+}
+
+/** Names of this machine, which another one would take for itself. */
+const OWN_NAMES = 'localhost,127.0.0.1,[::1]';
+
+/**
+ * Sends requests through the proxy that the environment names, as other command lines do: `fetch` by itself ignores it,
+ * and in a network that requires one no service could be reached.
+ */
+function useEnvironmentProxy(env: NodeJS.ProcessEnv): void {
+  const http = env.http_proxy || env.HTTP_PROXY;
+  const https = env.https_proxy || env.HTTPS_PROXY;
+  if (!http && !https) return;
+  const exceptions = [env.no_proxy || env.NO_PROXY, OWN_NAMES].filter(Boolean).join(',');
+  try {
+    process
+      .getBuiltinModule('node:http')
+      .setGlobalProxyFromEnv({ http_proxy: http, https_proxy: https, no_proxy: exceptions });
+  } catch {
+    throw new UsageError('HTTP_PROXY or HTTPS_PROXY is not a URL. Give one such as http://proxy.example.com:3128.');
+  }
 }
 
 function parseOrganization(slug: string | undefined): string | undefined {

@@ -37,6 +37,7 @@ Environment:
   REELGATE_ACCESS_TOKEN  a management access token for account commands; with REELGATE_USER_ID
   REELGATE_CONFIG_DIR    where the sign-in and the settings are kept
   REELGATE_KEYCHAIN=0    keep tokens in a file only you can read, not in the keychain
+  HTTPS_PROXY, NO_PROXY  the proxy, and hosts reached without it; HTTP_PROXY for http:// URLs
   NO_COLOR, FORCE_COLOR  no colours; colours without a terminal too
 
 Exit status:

@@ -345,6 +345,7 @@ export const EPILOGUE_ZH_CN = `
   REELGATE_ACCESS_TOKEN  用于账号命令的管理访问令牌，与 REELGATE_USER_ID 一起使用
   REELGATE_CONFIG_DIR    保存登录与设置的位置
   REELGATE_KEYCHAIN=0    将令牌存于仅您可读的文件，而非钥匙串
+  HTTPS_PROXY, NO_PROXY  代理，以及不经代理访问的主机；http:// 地址用 HTTP_PROXY
   NO_COLOR, FORCE_COLOR  不使用颜色；没有终端时也使用颜色
 
 退出状态：
