@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { AlreadyServedError, DatabaseUnavailableError, SchemaMismatchError } from './db/database.ts';
-import { DatabaseFileError, describePathError, warnOfSharedFileSystem } from './path-checks.ts';
+import { DatabaseFileError, describePathError, warnOfSharedDisk } from './path-checks.ts';
 import { FIXED_SETTINGS, SETTINGS, type SettingTable, SITE_SETTINGS } from './setting-definitions.ts';
 import { ConfigError } from './setting-readers.ts';
 
@@ -112,7 +112,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
 function warningsOfPlace({ databaseUrl }: Config): string[] {
   if (!databaseUrl.startsWith('sqlite:')) return [];
   try {
-    return [warnOfSharedFileSystem(databaseUrl.slice('sqlite:'.length))].filter((warning) => warning !== undefined);
+    return [warnOfSharedDisk(databaseUrl.slice('sqlite:'.length))].filter((warning) => warning !== undefined);
   } catch {
     // The check of the file explains what is wrong with its path.
     return [];

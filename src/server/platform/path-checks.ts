@@ -168,7 +168,7 @@ const SHARED_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
  * A warning if a SQLite database would be on a file system that does not keep its log coherent (sqlite.org/wal.html:
  * "WAL does not work over a network filesystem"), such as a folder that Docker Desktop shares with its machine.
  */
-export function warnOfSharedFileSystem(path: string): string | undefined {
+export function warnOfSharedDisk(path: string): string | undefined {
   if (path === ':memory:') return undefined;
   const directory = nearestDirectory(resolve(path));
   const name = SHARED_FILE_SYSTEMS.get(statfsSync(directory).type >>> 0);
