@@ -12,23 +12,13 @@ import {
 import { extractData, parseEvent, splitEvents } from '../event-stream.ts';
 import { toolsOf } from '../options.ts';
 import { type ChatRequest, type OutputLimit, outputLimitKey, ownOutputLimit } from '../request.ts';
-import {
-  AnthropicReader,
-  AnthropicStreamWriter,
-  readAnthropicRequest,
-  writeAnthropicRequest,
-  writeAnthropicResponse,
-} from './anthropic.ts';
+import { readAnthropicRequest, writeAnthropicRequest } from './anthropic-request.ts';
+import { AnthropicReader, AnthropicStreamWriter, writeAnthropicResponse } from './anthropic-response.ts';
 import { readOpenAiChatRequest, writeOpenAiChatRequest } from './chat-request.ts';
 import { OpenAiChatReader, OpenAiChatStreamWriter, writeOpenAiChatResponse } from './chat-response.ts';
 import { DroppedFields, notExpressibleError } from './fields.ts';
-import {
-  GeminiReader,
-  GeminiStreamWriter,
-  readGeminiRequest,
-  writeGeminiRequest,
-  writeGeminiResponse,
-} from './gemini.ts';
+import { readGeminiRequest, writeGeminiRequest } from './gemini-request.ts';
+import { GeminiReader, GeminiStreamWriter, writeGeminiResponse } from './gemini-response.ts';
 import {
   type Conversation,
   type ResponseEvent,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { UntrustedObject } from '../../../contract/objects.ts';
-import { AnthropicReader } from './anthropic.ts';
+import { AnthropicReader } from './anthropic-response.ts';
 import { OpenAiChatReader } from './chat-response.ts';
 import { RESPONSE_MEMBERS } from './fields.ts';
-import { GeminiReader } from './gemini.ts';
+import { GeminiReader } from './gemini-response.ts';
 import type { ResponseReader } from './response-builder.ts';
 import { ResponsesReader } from './responses-response.ts';
 

@@ -9,10 +9,10 @@ import {
   RESPONSES_DIALECT,
 } from '../dialects.ts';
 import { type ChatRequest, removeProperty, setProperty } from '../request.ts';
-import { SYSTEM_TURN_MODEL, toId } from './anthropic.ts';
+import { SYSTEM_TURN_MODEL, toId } from './anthropic-request.ts';
 import { toAcceptedCallId } from './chat-request.ts';
 import { DroppedFields } from './fields.ts';
-import { LEVEL_MODEL, NO_SIGNATURE } from './gemini.ts';
+import { LEVEL_MODEL, NO_SIGNATURE } from './gemini-request.ts';
 import { isTagged } from './neutral-form.ts';
 
 /** The members of a body to replace; undefined removes one. */
