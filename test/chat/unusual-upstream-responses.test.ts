@@ -298,6 +298,62 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     }
   });
 
+  test('passes on errors within HTTP 200 that blame the request, and tries no other channel', async (t) => {
+    const second = await startScriptedUpstream();
+    t.after(() => second.stop());
+    const spare = await service.operator.addChannel({
+      vendor: 'openai',
+      base_url: second.url,
+      credentials: { api_key: SCRIPTED_KEY },
+      models: ['odd'],
+      priority: 1,
+      options: { private: true },
+    });
+    const tooLong = {
+      type: 'invalid_request_error',
+      code: 'context_length_exceeded',
+      message: 'too long',
+      param: null,
+    };
+    const failed = { id: 'r', object: 'response', status: 'failed', output: [], error: tooLong };
+    const flagged = { code: 403, message: 'flagged', metadata: { reasons: ['violence'], flagged_input: 'hi' } };
+    for (const [path, asked, answer, status, code] of [
+      [CHAT, { messages }, JSON.stringify({ error: tooLong }), 400, tooLong.code],
+      [CHAT, { messages }, JSON.stringify({ error: { code: 413, message: 'too large' } }), 413, '413'],
+      [CHAT, { messages }, JSON.stringify({ error: flagged }), 403, '403'],
+      [
+        CHAT,
+        { messages, stream: true },
+        data(JSON.stringify({ error: { ...tooLong, code: null } })),
+        400,
+        tooLong.type,
+      ],
+      [
+        CHAT,
+        { messages, stream: true },
+        data(JSON.stringify({ error: { code: 'data_inspection_failed', message: 'inappropriate' } })),
+        400,
+        'data_inspection_failed',
+      ],
+      [RESPONSES, { input: 'hi' }, JSON.stringify(failed), 400, tooLong.code],
+      [
+        RESPONSES,
+        { input: 'hi', stream: true },
+        named('response.created', { response: { id: 'r', status: 'in_progress', output: [] } }) +
+          named('response.failed', { response: { ...failed, error: { code: tooLong.code, message: 'too long' } } }),
+        400,
+        tooLong.code,
+      ],
+    ] as const) {
+      says(answer, 200, answer.startsWith('{') ? 'application/json' : 'text/event-stream');
+      const heard = await call(path, asked);
+      assert.deepEqual([heard.status, heard.end?.kind], [status, 'refund'], answer);
+      assert.equal(JSON.parse(heard.text).error.code, code, answer);
+    }
+    assert.equal(second.requests.length, 0);
+    await service.operator.requestData('DELETE', `/api/admin/channels/${spare}`);
+  });
+
   test('ends a response whose upstream keeps the connection of a complete stream open, or breaks it', async () => {
     for (const end of ['', 'break'])
       for (const events of [

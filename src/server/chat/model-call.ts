@@ -603,9 +603,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
 
   #readUpstreamError(): UpstreamFailure {
     const body = Buffer.concat(this.#chunks).toString('utf8');
-    // Some gateways wrap errors into HTTP 200.
-    const status = this.#status < 300 ? 502 : this.#status;
-    return parseUpstreamError(this.#channel, this.#dialect.path, status, this.#headers, body);
+    return parseUpstreamError(this.#channel, this.#dialect.path, this.#status, this.#headers, body);
   }
 
   /**

@@ -102,7 +102,7 @@ export class TokenCounter {
         report('ok');
         return { tokens, source: 'upstream' };
       }
-      const failure = parseUpstreamError(channel, path, status < 300 ? 502 : status, headers, text);
+      const failure = parseUpstreamError(channel, path, status, headers, text);
       if (NO_COUNT_STATUSES.has(status) || NO_COUNT_MESSAGE.test(failure.message)) {
         report('ok');
         return await estimate(request);

@@ -275,7 +275,10 @@ const RETRYABLE_REASONS: ReadonlySet<ErrorReason> = new Set(['auth', 'billing', 
 const MAX_MESSAGE = 2_000;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Parses an error response. The result contains none of the channel's secrets, even if the upstream repeats them. */
+/**
+ * Parses an error response, which some gateways send with HTTP 200. The result contains none of the channel's secrets,
+ * even if the upstream repeats them.
+ */
 export function parseUpstreamError(
   channel: Channel,
   path: string,
@@ -285,14 +288,17 @@ export function parseUpstreamError(
 ): UpstreamFailure {
   const value = tryParse(body);
   // Google wraps the error of a stream into a list.
-  const reported = findReportedError(asObject(Array.isArray(value) ? value[0] : value) ?? {});
+  const written = asObject(Array.isArray(value) ? value[0] : value) ?? {};
+  const reported = findReportedError(written);
+  // Codes of a gateway's own envelope are no statuses.
+  const failed = status < 300 ? statusOf(errorIn(written) ?? {}) : status;
   const refusal = toUpstreamFailure(
     channel,
-    status,
+    failed,
     reported,
     parseRetryAfter(headers, Date.now()) ?? retryDelayOf(reported),
   );
-  return isUnsupportedByChannel(path, status, reported) ? { ...refusal, outcome: 'missing' } : refusal;
+  return isUnsupportedByChannel(path, failed, reported) ? { ...refusal, outcome: 'missing' } : refusal;
 }
 
 /**
@@ -334,6 +340,7 @@ function toUpstreamFailure(
   const reason =
     findAccountReason(error) ??
     (isWrongGoogleKey(error) ? 'auth' : undefined) ??
+    (isModerated(error) ? 'policy' : undefined) ??
     (Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code] : undefined) ??
     REASON_BY_STATUS[status] ??
     // Redirects are not followed: a redirect means that the channel's base URL is wrong.
@@ -375,6 +382,10 @@ const findAccountReason = ({ message }: UntrustedObject): ErrorReason | undefine
 const isWrongGoogleKey = ({ details }: UntrustedObject): boolean =>
   Array.isArray(details) && details.some((each) => asObject(each)?.reason === 'API_KEY_INVALID');
 
+/** OpenRouter answers a flagged input with 403, as it does a wrong key. */
+const isModerated = ({ metadata }: UntrustedObject): boolean =>
+  Object.hasOwn(asObject(metadata) ?? {}, 'flagged_input');
+
 function toClientError(
   reason: ErrorReason,
   status: number,
@@ -408,9 +419,26 @@ const isAboutRequest = (status: number): boolean => status >= 400 && status < 50
 
 /** Parses an error reported inside a stream in progress; it is too late for another channel. */
 export function parseStreamError(channel: Channel, error: UntrustedObject): UpstreamFailure {
-  const code = toCode(error);
-  const status = typeof error.status === 'number' ? error.status : Number(/^[45]\d\d$/.exec(code)?.[0] ?? '502');
-  return toUpstreamFailure(channel, status, error, retryDelayOf(error));
+  return toUpstreamFailure(channel, statusOf(error), error, retryDelayOf(error));
+}
+
+/** Codes and types that blame the request, of errors that arrive without a status of their own. */
+const REQUEST_ERRORS: ReadonlySet<unknown> = new Set(
+  (
+    'invalid_request_error invalid_request bad_request_error bad_request BadRequestError request_too_large context_length_exceeded ' +
+    'string_above_max_length invalid_prompt bio_policy image_content_policy_violation invalid_image invalid_image_format ' +
+    'invalid_base64_image invalid_image_url invalid_image_mode unsupported_image_media_type empty_image_file image_too_large ' +
+    'image_too_small image_parse_error image_file_too_large image_file_not_found failed_to_download_image ' +
+    // DashScope
+    'data_inspection_failed DataInspectionFailed invalid_parameter_error InvalidParameter'
+  ).split(' '),
+);
+
+/** The status that an error within a response of HTTP 200 stands for; 502 if only the upstream can be to blame. */
+function statusOf({ status, code, type }: UntrustedObject): number {
+  const named = [status, code].map(String).find((each) => /^[45]\d\d$/.test(each));
+  if (named !== undefined) return Number(named);
+  return REQUEST_ERRORS.has(code) || REQUEST_ERRORS.has(type) ? 400 : 502;
 }
 
 /** Converts the failure of an exchange that got no response. */
