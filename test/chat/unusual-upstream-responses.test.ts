@@ -354,6 +354,23 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     await service.operator.requestData('DELETE', `/api/admin/channels/${spare}`);
   });
 
+  test('encodes vectors as requested where the upstream sends numbers all the same', async () => {
+    const embedding = [0.5, -0.25, 3e-2];
+    const usage = { prompt_tokens: 2, total_tokens: 2 };
+    const answer = { object: 'list', model: 'm', data: [{ object: 'embedding', index: 0, embedding }], usage };
+    says(JSON.stringify(answer, undefined, 2));
+    const asked = await call('/v1/embeddings', { input: 'hi', encoding_format: 'base64' });
+    const [{ embedding: encoded }] = JSON.parse(asked.text).data;
+    const { buffer } = Uint8Array.from(Buffer.from(encoded, 'base64'));
+    assert.deepEqual([...new Float32Array(buffer)], embedding.map(Math.fround));
+    assert.equal(asked.end?.charged, 2);
+    const plain = await call('/v1/embeddings', { input: 'hi' });
+    assert.deepEqual(JSON.parse(plain.text).data[0].embedding, embedding);
+    says(JSON.stringify({ ...answer, data: [{ object: 'embedding', index: 0, embedding: encoded }] }));
+    const same = await call('/v1/embeddings', { input: 'hi', encoding_format: 'base64' });
+    assert.equal(JSON.parse(same.text).data[0].embedding, encoded);
+  });
+
   test('ends a response whose upstream keeps the connection of a complete stream open, or breaks it', async () => {
     for (const end of ['', 'break'])
       for (const events of [

@@ -70,8 +70,8 @@ export interface Dialect {
   extractEventText(event: UntrustedObject): string;
   /** The generated text of a complete response. */
   extractResponseText(answer: UntrustedObject): string;
-  /** Adds members that clients of the dialect require and upstreams omit; undefined where nothing is missing. */
-  complete?(body: Buffer, id: string): Buffer | undefined;
+  /** Adds what clients of the dialect require and upstreams omit; undefined where nothing is missing. */
+  complete?(body: Buffer, id: string, asked: UntrustedObject): Buffer | undefined;
   /** The event that ends every stream, and whether one is it; some upstreams omit it, and strict clients require it. */
   readonly end?: { readonly event: string; isIn(data: string): boolean };
   /** An event without content, sent while there is none: some clients give up on streams with comments alone. */
@@ -298,6 +298,25 @@ function withId(body: Buffer, id: string): Buffer | undefined {
   return Buffer.concat([body.subarray(0, at), Buffer.from(`"id":"embd-${id}",`), body.subarray(at)]);
 }
 
+const VECTOR = /"embedding"\s*:\s*(\[[^"[\]]*\])/g;
+
+/**
+ * Encodes vectors in Base64 where that was requested and the upstream sent numbers, as Ollama and others do: OpenAI's
+ * client requests Base64 by default, and its earlier versions read numbers as bytes.
+ */
+function withRequestedEncoding(body: Buffer, { encoding_format: format }: UntrustedObject): Buffer | undefined {
+  if (format !== 'base64') return undefined;
+  const text = body.toString('latin1');
+  const encoded = text.replace(VECTOR, (written, numbers: string) => {
+    const values = tryParse(numbers);
+    return Array.isArray(values) ? `"embedding":"${toBase64(values)}"` : written;
+  });
+  return encoded === text ? undefined : Buffer.from(encoded, 'latin1');
+}
+
+const toBase64 = (vector: readonly unknown[]): string =>
+  Buffer.from(Float32Array.from(vector, Number).buffer).toString('base64');
+
 /** OpenAI's embeddings. */
 export const EMBEDDINGS_DIALECT: Dialect = {
   ...OPENAI,
@@ -314,7 +333,10 @@ export const EMBEDDINGS_DIALECT: Dialect = {
   maxEventBytes: MAX_TEXT_EVENT_BYTES,
   extractEventText: () => '',
   extractResponseText: () => '',
-  complete: withId,
+  complete(body, id, asked) {
+    const encoded = withRequestedEncoding(body, asked);
+    return withId(encoded ?? body, id) ?? encoded;
+  },
   toErrorEvent: toDataEvent,
 };
 

@@ -486,7 +486,8 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   }
 
   #completed(body: Buffer): Buffer {
-    return this.#dialect.complete?.(body, this.#context.clientResponse.id) ?? body;
+    const { clientResponse, request } = this.#context;
+    return this.#dialect.complete?.(body, clientResponse.id, request.body) ?? body;
   }
 
   /**
