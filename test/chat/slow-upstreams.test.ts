@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openLog } from '../../src/server/platform/log.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { type ChatService, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 import { addScriptedModels } from './scripted-chat-fixture.ts';
-import { startScriptedUpstream } from './scripted-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 /** Upstreams that are slow, silent, endless or send nonsense. */
 describe('slow, silent and endless upstreams', { concurrency: false }, () => {
@@ -165,5 +166,77 @@ describe('endless upstreams', () => {
     }
     assert.match(text, /"text":"one".*event: ping.*"text":" two".*message_stop/s);
     await upstream.stop();
+  });
+});
+
+describe('upstreams that are silent before their response', { concurrency: false }, () => {
+  let service: ChatService;
+  let slow: ScriptedUpstream;
+  let spare: ScriptedUpstream;
+  before(async () => {
+    service = await startChat('sqlite::memory:', { overrides: { chatTimeLimits: { keepAliveMs: 200 } } });
+    slow = await startScriptedUpstream();
+    spare = await startScriptedUpstream();
+    await addScriptedModels(service.operator, slow, ['pensive'], { priority: 2 });
+    await service.operator.addChannel({
+      vendor: 'openai',
+      base_url: spare.url,
+      credentials: { api_key: 'sk-spare' },
+      models: ['pensive'],
+      priority: 1,
+      options: { private: true },
+    });
+  });
+  after(async () => {
+    await service.stop();
+    await slow.stop();
+    await spare.stop();
+  });
+
+  const whole = JSON.stringify({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'at last' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 2 },
+  });
+  const json = (status: number, body: string) => (response: ServerResponse) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+
+  /** Lets the slow upstream respond once the caller has received a comment. */
+  const hearAfterComment = async (respond: (response: ServerResponse) => unknown) => {
+    const seen = Promise.withResolvers<void>();
+    slow.respondWith(async (response) => {
+      await seen.promise;
+      respond(response);
+    });
+    const response = await service.stream('think', { model: 'pensive' });
+    let text = '';
+    for await (const bytes of response.body ?? []) {
+      text += Buffer.from(bytes).toString();
+      if (text.startsWith(': keep-alive\n\n')) seen.resolve();
+    }
+    return { text, status: response.status, end: (await service.waitUntilSettled())[0] };
+  };
+
+  test('comments keep the stream open, however the upstream then responds', async () => {
+    const chunk = { id: 'c', choices: [{ index: 0, delta: { content: 'at last' }, finish_reason: 'stop' }] };
+    for (const respond of [
+      json(200, whole),
+      (response: ServerResponse) =>
+        response
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`),
+    ]) {
+      const { text, status, end } = await hearAfterComment(respond);
+      assert.deepEqual([status, contentOf(text), end?.kind], [200, 'at last', 'settle'], text);
+      assert.equal(eventsOf(text).at(-1), '[DONE]');
+    }
+  });
+
+  test('another channel is still tried, and a refusal is an event', async () => {
+    spare.respondWith(json(200, whole));
+    const { text, end } = await hearAfterComment((response) => response.destroy());
+    assert.deepEqual([contentOf(text), end?.kind], ['at last', 'settle'], text);
+    const refused = await hearAfterComment(json(400, JSON.stringify({ error: { message: 'too long' } })));
+    assert.deepEqual([refused.status, refused.end?.kind], [200, 'refund']);
+    assert.equal(JSON.parse(eventsOf(refused.text).at(-1) ?? '').error.message, 'too long');
   });
 });

@@ -113,7 +113,9 @@ export class ClientResponse {
     return this.#opened;
   }
 
+  /** Starts a stream, unless it has started. */
   openStream(): void {
+    if (this.#opened) return;
     this.#opened = true;
     const { socket } = this.#response;
     this.#setOptionalHeaders();

@@ -82,7 +82,7 @@ export class ImageTaskRelay {
   #startKeepAlive({ clientResponse }: ModelCallContext): NodeJS.Timeout {
     return setInterval(() => {
       if (clientResponse.disconnected) return;
-      if (!clientResponse.streaming) clientResponse.openStream();
+      clientResponse.openStream();
       clientResponse.write(': working\n\n');
     }, this.#dependencies.keepAliveMs);
   }
@@ -236,7 +236,7 @@ function sendImages(
     clientResponse.sendBody('application/json; charset=utf-8', JSON.stringify(completion));
     return;
   }
-  if (!clientResponse.streaming) clientResponse.openStream();
+  clientResponse.openStream();
   const event = (choices: readonly unknown[], more: object = {}): string =>
     `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', choices, ...more })}\n\n`;
   clientResponse.write(event([{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }]));

@@ -18,7 +18,7 @@ import type { Span, SpanAttributes, SpanOptions, Tracing } from '../platform/tra
 import { type CredentialMask, credentialMaskOf, toAccountIds, toUpstreamModelName } from '../upstreams/upstream.ts';
 import type { CallCharge, CallEnd, CallResult } from './charge.ts';
 import type { ClientEvents, ClientResponse } from './client-response.ts';
-import type { ResponseConversion } from './conversion/convert.ts';
+import { findCodec, type ResponseConversion } from './conversion/convert.ts';
 import { withoutRefusedReasoning } from './conversion/foreign-parts.ts';
 import { type Dialect, EMBEDDINGS_DIALECT, errorIn, failureIn, IMAGES_DIALECT } from './dialects.ts';
 import { createEventStream, type EventStream, isBlankText, looksLikeEvents, looksLikeJson } from './event-stream.ts';
@@ -58,7 +58,7 @@ export interface ModelCallDependencies {
   /** Stop reasons that are missing from every table and were already logged, by channel. */
   readonly loggedReasons: Set<string>;
   /**
-   * Calls whose response is streamed, which alone need `tick`. A set of all calls would keep ended ones alive
+   * Calls that request a stream or receive one, which alone need `tick`. A set of all calls would keep ended ones alive
    * (docs/decisions/platform.md).
    */
   readonly streams: Set<ModelCall>;
@@ -131,7 +131,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   /** Trace context of the request that started the call; callbacks of a response run outside its span. */
   readonly #parent: string | undefined;
   #span: Span | undefined;
-  /** Events are being sent to the caller, although perhaps not written yet. */
+  /** Events are being sent to the caller, although perhaps not written yet. Comments do not count. */
   #hasDelivered = false;
   /** Time from the request to the first event its caller received. */
   #firstTokenMs: number | undefined;
@@ -158,7 +158,12 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       (error: unknown) => this.#failUnreserved(error),
     );
     clientResponse.setListener(this);
-    if (!this.#clientGone) this.#tryNextChannel();
+    if (this.#clientGone) return;
+    if (this.#mayOpenEarly) {
+      this.#lastWriteAt = performance.now();
+      this.#dependencies.streams.add(this);
+    }
+    this.#tryNextChannel();
   }
 
   head(status: number, headers: Readonly<Record<string, string>>, control: ExchangeControl): void {
@@ -243,7 +248,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       this.#finishStream();
       return;
     }
-    if (this.#phase === 'streaming' && this.#hasBegun) {
+    if (this.#phase === 'streaming' && this.#hasDelivered) {
       this.#failMidStream(toConnectionFailure(error));
       return;
     }
@@ -294,11 +299,20 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     )
       this.#failMidStream(onlyComments(), this.#control);
     else if (
-      this.#phase === 'streaming' &&
+      (this.#phase === 'streaming' || this.#mayOpenEarly) &&
       this.#held === undefined &&
       now - this.#lastWriteAt >= this.#dependencies.keepAliveMs
     )
       this.#write(this.#keepAlive);
+  }
+
+  /**
+   * Whether comments may start the response before the upstream has answered: a slow model answers after the time in
+   * which proxies close a silent connection. In a dialect without conversions the answer may be no stream.
+   */
+  get #mayOpenEarly(): boolean {
+    const { stream, dialect } = this.#context.request;
+    return stream && findCodec(dialect) !== undefined;
   }
 
   /** A comment until the first event was sent, because a dialect's own keep-alive event cannot start a stream. */
@@ -420,18 +434,10 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     });
   }
 
-  /**
-   * Whether the caller has received, or will receive, a part of a
-   * response, so that its status can no longer report a failure.
-   */
-  get #hasBegun(): boolean {
-    return this.#hasDelivered || this.#context.clientResponse.streaming;
-  }
-
   #write(data: Buffer | string): boolean {
     const { clientResponse } = this.#context;
     if (this.#clientGone) return true;
-    if (!clientResponse.streaming) clientResponse.openStream();
+    clientResponse.openStream();
     this.#lastWriteAt = performance.now();
     return clientResponse.write(data);
   }
@@ -461,7 +467,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#reportSuccess(stream.usage, stream.totalBytes);
     charge.settle(stream, this.#endAs('ok'));
     this.#sendEnd(() => {
-      if (!clientResponse.streaming) clientResponse.openStream();
+      clientResponse.openStream();
       if (tail !== '') clientResponse.write(tail);
       clientResponse.end();
     });
@@ -618,7 +624,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     this.#failure = refusal.error;
     this.#phase = 'finished';
     control?.abort();
-    if (refusal.retryable && this.#hasNext && !this.#hasBegun && !clientResponse.disconnected) {
+    if (refusal.retryable && this.#hasNext && !this.#hasDelivered && !clientResponse.disconnected) {
       this.#tryNextChannel();
       return;
     }
@@ -634,7 +640,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
    */
   #sendWithoutRefused({ message, outcome }: UpstreamFailure, control: ExchangeControl | undefined): boolean {
     const { clientResponse, model, request } = this.#context;
-    if (this.#request !== request || this.#hasBegun || clientResponse.disconnected) return false;
+    if (this.#request !== request || this.#hasDelivered || clientResponse.disconnected) return false;
     const rest = withoutRefusedReasoning(request, toUpstreamModelName(this.#channel, model), message);
     const remainder = rest?.request ?? (outcome === 'user' ? withoutUsageOption(request, message) : undefined);
     if (remainder === undefined) return false;
@@ -659,7 +665,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   #failMidStream(refusal: UpstreamFailure, control?: ExchangeControl): void {
     const { clientResponse, charge, request } = this.#context;
     const stream = this.#stream;
-    if (!this.#hasBegun) {
+    if (!this.#hasDelivered) {
       this.#failBeforeFirstByte(refusal, control);
       return;
     }
