@@ -33,7 +33,7 @@ async function startServer(t: TestContext): Promise<string> {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'db.example' }]);
   const server = createServer((socket: Socket) => {
     socket.on('error', () => {}).write(GREETING);
-    socket.once('data', (sent) => {
+    socket.once('data', (sent: Buffer) => {
       if ((sent.readUInt32LE(4) & CLIENT_SSL) === 0)
         return socket.end(errorPacket(2, 1105, 'Connections using insecure transport are prohibited.'));
       // The handshake follows the request for it at once.

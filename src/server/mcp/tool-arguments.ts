@@ -15,7 +15,7 @@ interface Declaration {
  * text for what the model left out, and numbers, lists and objects as text. The model cannot correct either, because it
  * wrote neither. What the text does not show to be of the declared type stays for the validator.
  */
-export const readArguments = (schema: TSchema, given: unknown): unknown => readValue(schema as Declaration, given);
+export const readToolArguments = (schema: TSchema, given: unknown): unknown => readValue(schema as Declaration, given);
 
 function readValue(declaration: Declaration, given: unknown): unknown {
   const { type = '' } = declaration;

@@ -26,7 +26,7 @@ import type { IdempotencyClaim } from '../video/idempotency.ts';
 import type { Video } from '../video/module.ts';
 import type { Task } from '../video/task-store.ts';
 import type { RpcId } from './message.ts';
-import { readArguments } from './tool-arguments.ts';
+import { readToolArguments } from './tool-arguments.ts';
 
 /** Identifies a call, for repetitions of it. */
 interface CallIdentity {
@@ -132,7 +132,7 @@ export class VideoTools {
     try {
       // Programs whose models must name every argument send null for those that are left out.
       dropDeclaredNulls(TOOLS[name].input, given);
-      const checked = validatorFor(TOOLS[name].input)(readArguments(TOOLS[name].input, given));
+      const checked = validatorFor(TOOLS[name].input)(readToolArguments(TOOLS[name].input, given));
       if ('error' in checked) throw checked.error;
       const handle = this.#handlers[name] as (given: unknown, call: ToolCall) => Promise<object>;
       const result = toResult(await endInTime(name, handle(checked.value, call)));
