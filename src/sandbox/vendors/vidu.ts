@@ -156,6 +156,19 @@ export const vidu = defineSimulator({
       },
     },
     {
+      method: 'POST',
+      path: /^\/ent\/v2\/tasks\/(?<id>\d+)\/cancel$/,
+      operation: 'other',
+      handle({ params }, context) {
+        const job = context.jobs.find(params.id ?? '');
+        if (!job) return failure(404, 'TaskNotFound', 'task not found');
+        const { phase } = context.jobs.snapshot(job);
+        if (phase !== 'queued') return failure(400, 'BadRequest', `task state is ${STATE[phase]}, can not cancel`);
+        job.outcome = 'cancel';
+        return jsonResponse(200, {});
+      },
+    },
+    {
       method: 'GET',
       path: '/ent/v2/tasks',
       operation: 'other',

@@ -33,6 +33,19 @@ test('every model works in each of its modes, to the end', async () => {
   }
 });
 
+test('a job that has not started is cancelled; a running one is not', async () => {
+  for (const [waitedMs, ends] of [
+    [0, 'FAILURE'],
+    [1_500, 'SUCCESS'],
+  ] as const) {
+    const handle = await submit();
+    clock.advance(waitedMs);
+    await wan.deleteTask?.(handle, context);
+    clock.advance(2_000);
+    assert.equal((await query(handle)).state, ends);
+  }
+});
+
 test('errors the vendor does not detect at submission fail the task later', async () => {
   const handle = await submit({ extraFields: [{ path: 'parameters.duration', value: 7 }] });
   clock.advance(2_000);

@@ -577,6 +577,13 @@ export const vidu: VendorAdapter = {
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },
 
+  /** Cancels a job that has not started; the vendor refuses it for any other (platform.vidu.com/docs/cancel-generation). */
+  async deleteTask(handle, context) {
+    const id = parseIdHandle(handle);
+    const url = endpointUrl(context, `/ent/v2/tasks/${encodeURIComponent(id)}/cancel`);
+    await postJson(context, url, tokenHeaders(context), { id });
+  },
+
   /** No task has the number 1, so the response is 404 if the key is valid. */
   async checkCredentials(context) {
     const response = await get('tasks/1/creations', context);

@@ -466,8 +466,11 @@ export const pathOf = (model: string): string =>
     ? 'services/aigc/image2video/video-synthesis'
     : 'services/aigc/video-generation/video-synthesis';
 
+const taskUrl = (id: string, context: AdapterContext): string =>
+  `${apiBaseOf(context)}/tasks/${encodeURIComponent(id)}`;
+
 const getTask = (id: string, context: AdapterContext): Promise<BufferedResponse> =>
-  getJson(context, `${apiBaseOf(context)}/tasks/${encodeURIComponent(id)}`, bearerHeaders(context));
+  getJson(context, taskUrl(id, context), bearerHeaders(context));
 
 /**
  * Adapter for Wan. A task carries no id of the client, so a lost one cannot be distinguished from the account's other
@@ -542,6 +545,11 @@ export const wan: VendorAdapter = {
 
   /** The URL from the last poll; it is valid as long as the task is kept. */
   content: async (_handle, raw) => publicFile(fileUrlOf(taskOf(raw), URL_PLACES)),
+
+  /** Cancels a job that has not started; the vendor refuses it for any other ("Asynchronous task API"). */
+  async deleteTask(handle, context) {
+    await postJson(context, `${taskUrl(parseIdHandle(handle), context)}/cancel`, bearerHeaders(context), {});
+  },
 
   /** The vendor returns HTTP 200 for an unknown id if the key is valid. */
   async checkCredentials(context) {
