@@ -4,9 +4,10 @@ import { recordedReplies } from '../../../../test/recorded-replies.ts';
 import { fixedResponseContext, videoRequest } from '../../../../test/vendors/adapter-context.ts';
 import { saysItEnded } from '../../../../test/vendors/says-it-ended.ts';
 import { tryMutatedReplies } from '../../../../test/vendors/try-mutated-replies.ts';
+import { priceMedia } from '../../../contract/pricing.ts';
 import { type BufferedResponse, OutboundError, type OutboundRequest } from '../../platform/outbound/outbound.ts';
 import { PollFailed, UnsupportedRequestError } from '../../upstreams/upstream.ts';
-import type { MediaInput, VideoRequest } from '../adapter.ts';
+import { cny, type MediaInput, type VideoRequest } from '../adapter.ts';
 import { ERROR_CLASSES, pathOf, toBody, toError, wan } from './adapter.ts';
 import { requestKindOf } from './models.ts';
 
@@ -239,7 +240,28 @@ test('the price follows length, class and audio', () => {
   const silent = { parameters: { audio: false } };
   const flash = meter({ model: 'wan2.6-i2v-flash', images: [url('a')], metadata: silent });
   assert.deepEqual(flash.factors, { resolution: '1080P', audio: 'false' });
+  const references = meter({ model: 'wan2.6-r2v-flash', images: [url('a')], metadata: silent });
+  assert.deepEqual(references.factors, { resolution: '1080P', audio: 'false' });
   assert.equal(meter({ extraFields: [{ path: 'parameters.duration', value: 10 }] }).seconds, 10);
+});
+
+test('wan2.6-r2v-flash costs half without audio, for videos it refers to as well', () => {
+  const capability = wan.models.find(({ id }) => id === 'wan2.6-r2v-flash');
+  const price = (audio: boolean, hasVideo: boolean) => {
+    const factors = { resolution: '720P', audio: String(audio), input_video: String(hasVideo) };
+    return priceMedia(capability?.price ?? {}, { seconds: 5, inputSeconds: hasVideo ? 5 : 0, factors }).quota;
+  };
+  assert.deepEqual([price(true, false), price(false, false)], [cny(0.3) * 5, cny(0.15) * 5]);
+  assert.deepEqual([price(true, true), price(false, true)], [cny(0.3) * 10, cny(0.15) * 10]);
+});
+
+test('HappyHorse has more ratios than Wan', () => {
+  const ratio = (model: string, size: string) => body({ model, size }).parameters.ratio;
+  assert.deepEqual(
+    ['1024x1280', '1280x1024', '2100x900', '900x2100'].map((size) => ratio('happyhorse-1.1-t2v', size)),
+    ['4:5', '5:4', '21:9', '9:21'],
+  );
+  assert.throws(() => ratio('wan2.7-t2v', '2100x900'), UnsupportedRequestError);
 });
 
 test('the name of an unknown model determines its request format', () => {

@@ -57,10 +57,10 @@ import {
   maxBilledSeconds,
   modelLineOf,
   type RequestKind,
+  ratiosOf,
   requestKindOf,
   SIZES,
   WAN_MODELS,
-  WAN_RATIOS,
   waysOfName,
 } from './models.ts';
 
@@ -255,9 +255,10 @@ function toSize(request: VideoRequest, kind: RequestKind, line: ModelLine | unde
   }
   const wanted = exact ?? size;
   const isFree = kind.startsWith('media-') && kind !== 'media-image';
-  const ratio = isFree && wanted !== undefined ? matchAspectRatio(wanted, WAN_RATIOS) : undefined;
+  const ratios = ratiosOf(request.model);
+  const ratio = isFree && wanted !== undefined ? matchAspectRatio(wanted, ratios) : undefined;
   if (isFree && ratio === undefined && size !== undefined && /[x*×]/i.test(size)) {
-    rejectField('size', `must be one of ${classes.join(', ')}, or width x height of ${WAN_RATIOS.join(', ')}`);
+    rejectField('size', `must be one of ${classes.join(', ')}, or width x height of ${ratios.join(', ')}`);
   }
   const param = exact === undefined ? 'size' : 'metadata.parameters.size';
   const asked = wanted === undefined ? line?.classes[0] : toResolutionClass(wanted, classes, param);

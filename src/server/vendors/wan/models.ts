@@ -37,13 +37,14 @@ const withInput = (rates: Rates): VideoPrice => ({
 });
 
 /** Like `withInput`, for models that also work without a video. */
-const withReferences = (rates: Rates): VideoPrice => ({
+const withReferences = ({ lines = [] }: VideoPrice): VideoPrice => ({
   lines: [
-    ...(withInput(rates).lines ?? []).map(({ when, ...line }) => ({
+    ...lines.map(({ when, per_second = 0 }) => ({
       when: { ...when, input_video: ['true'] },
-      ...line,
+      per_second,
+      per_input_second: per_second,
     })),
-    ...(bySecond(rates).lines ?? []),
+    ...lines,
   ],
   settle_by: 'vendor',
 });
@@ -87,7 +88,6 @@ const RATES: Readonly<Record<string, Rates>> = {
   'wan2.7-videoedit': HD_PRICES,
   'wan3.0-video': { '480P': 0.3, '720P': 0.6, '1080P': 1.2 },
   'wan3.0-video-prime': { '480P': 0.63, '720P': 1.26, '1080P': 2.52 },
-  'wan2.6-r2v-flash': { '720P': 0.3, '1080P': 0.5 },
   'happyhorse-1.1-t2v': HORSE_1_1,
   'happyhorse-1.1-i2v': HORSE_1_1,
   'happyhorse-1.1-r2v': HORSE_1_1,
@@ -105,12 +105,15 @@ const BILLS_REFERENCES = /^wan(?:2\.(?:6-r2v|7-r2v|7-i2v)|3)/;
 /** Most seconds of such videos that are billed, all together; those of Wan 3 may be no longer. */
 export const maxBilledSeconds = (model: string): number => (/^wan[3-9]/.test(model) ? MAX_CLIP_SECONDS : 5);
 
+const FLASH_2_6 = withSwitch({ '720P': 0.3, '1080P': 0.5 }, { '720P': 0.15, '1080P': 0.25 });
+
 function wanPrice(id: string): VideoPrice {
-  if (id === 'wan2.6-i2v-flash') return withSwitch({ '720P': 0.3, '1080P': 0.5 }, { '720P': 0.15, '1080P': 0.25 });
+  if (id === 'wan2.6-i2v-flash') return FLASH_2_6;
+  if (id === 'wan2.6-r2v-flash') return withReferences(FLASH_2_6);
   const rates = RATES[id];
   if (rates === undefined) throw new Error(`no price of ${id}`);
   if (id === 'wan2.7-videoedit') return withInput(rates);
-  return BILLS_REFERENCES.test(id) ? withReferences(rates) : bySecond(rates);
+  return BILLS_REFERENCES.test(id) ? withReferences(bySecond(rates)) : bySecond(rates);
 }
 
 const PAGE = 'https://help.aliyun.com/zh/model-studio/model-pricing';
@@ -126,7 +129,7 @@ function wanPriceSource(id: string): PriceSource {
   if (id === 'wan3.0-video-prime')
     return { source: PAGE, confirmedOn: null, note: '2.1 times the rates of wan3.0-video, as docs.apiyi.com says.' };
   if (id === 'wan2.6-r2v-flash')
-    return { source: PAGE, confirmedOn: null, note: 'As wan2.6-i2v-flash; no copy of the list has it.' };
+    return { source: PAGE, confirmedOn: null, note: 'As wan2.6-i2v-flash; a public price table of a client agrees.' };
   if (/^(wan2\.7|wan3|happyhorse)/.test(id)) return { source: PAGE, confirmedOn: '2026-08-22', note: ARCREEL };
   if (/^wan2\.[25]/.test(id))
     return { source: PAGE, confirmedOn: '2026-11-22', note: 'Quoted by docs.crazyrouter.com/video/wan.' };
@@ -208,7 +211,7 @@ const MODEL_LINES: Readonly<Record<string, ModelLine>> = {
   'wan2.2-kf2v-flash': modelLine('frames', ['720P', '1080P', '480P'], FIVE),
   'wanx2.1-kf2v-plus': modelLine('frames', ['720P'], FIVE),
   'wan2.6-r2v': modelLine('references', HD, LONG, true),
-  'wan2.6-r2v-flash': modelLine('references', HD, LONG, true),
+  'wan2.6-r2v-flash': { ...modelLine('references', HD, LONG, true), audioSwitch: true },
   'wan2.7-t2v': modelLine('media-words', HD, LONG, true),
   'wan2.7-i2v': modelLine('media-image', HD, LONG, true),
   'wan2.7-r2v': modelLine('media-references', HD, LONG, true),
@@ -266,8 +269,11 @@ export const SIZES: Readonly<Record<string, readonly string[]>> = {
   '720P': ['1280*720', '720*1280', '960*960', '1088*832', '832*1088'],
   '1080P': ['1920*1080', '1080*1920', '1440*1440', '1632*1248', '1248*1632'],
 };
-/** Aspect ratios of all models. */
-export const WAN_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
+const RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'];
+const HORSE_RATIOS = [...RATIOS, '4:5', '5:4', '21:9', '9:21'];
+
+/** Aspect ratios of a model. */
+export const ratiosOf = (model: string): readonly string[] => (model.startsWith('happyhorse') ? HORSE_RATIOS : RATIOS);
 
 const CLIP = { maxBytes: 100_000_000, maxSeconds: 30 };
 const SOURCE = { maxBytes: 100_000_000, maxSeconds: MAX_EDITED_SECONDS };
@@ -345,7 +351,7 @@ function toCapability(id: string, given: ModelLine): ModelCapability {
     title: id.replace(/^wanx?/, 'Wan ').replace('happyhorse-', 'HappyHorse '),
     seconds,
     sizes: isExact ? classes.flatMap((name) => SIZES[name] ?? []) : classes,
-    ratios: kind === 'image' || kind === 'frames' || kind === 'media-image' ? [] : WAN_RATIOS,
+    ratios: kind === 'image' || kind === 'frames' || kind === 'media-image' ? [] : ratiosOf(id),
     resolutions: classes,
     modes: [],
     audio,
