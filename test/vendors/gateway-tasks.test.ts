@@ -109,6 +109,8 @@ for (const [vendor, model, path, handle, own] of VENDORS) {
   test(`${vendor.name}: a gateway's task is followed`, async () => {
     const working = await query(unified({ status: 'IN_PROGRESS', progress: '30%', data: own }));
     assert.deepEqual([working.state, working.progress], ['IN_PROGRESS', 30]);
+    // Callers are shown the stored response, but not the operator's account.
+    assert.doesNotMatch(JSON.stringify(working.raw), /"(?:user_id|group|channel_id|quota)"/);
     assert.equal((await query(unified({ status: 'QUEUED', progress: '20%' }))).state, 'QUEUED');
     assert.equal((await query(video({ status: 'unknown', progress: 0 }))).state, 'UNKNOWN');
     await assert.rejects(query(unified({ status: 'SUCCESS', task_id: 'task_other', fail_reason: FILM })), PollFailed);

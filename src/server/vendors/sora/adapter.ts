@@ -27,7 +27,7 @@ import {
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { fileAddressIn, gatewayArtifact, submittedTaskId } from '../gateway-task.ts';
+import { fileAddressIn, gatewayArtifact, submittedTaskId, withoutAccount } from '../gateway-task.ts';
 import {
   ambiguousSubmit,
   applyExtraFields,
@@ -224,7 +224,7 @@ const isAboutVideo = (video: UntrustedObject, id: string): boolean =>
 
 /** The upstream's object without the envelope and the row numbers of relays, so that it can be returned to callers. */
 function toRawVideo(response: BufferedResponse, video: UntrustedObject | undefined, id: string): Json {
-  const typed = withDocumentedTypes(video);
+  const typed = video && withoutAccount(withDocumentedTypes(video));
   const isWhole = typed === response.json && (video?.id === undefined || video.id === id);
   return isWhole ? toRawResponse(response) : ({ ...typed, id } as Json);
 }
@@ -233,13 +233,13 @@ const TIMES = ['created_at', 'completed_at', 'expires_at'];
 const TEXTS = ['seconds', 'size'];
 
 /** The object with the types of OpenAI's schema, because relays exchange numbers and their text; the same if it has them. */
-function withDocumentedTypes(video: UntrustedObject | undefined): UntrustedObject | undefined {
+function withDocumentedTypes(video: UntrustedObject): UntrustedObject {
   const changed = [
-    ...TIMES.filter((name) => typeof video?.[name] === 'string').map((name) => [
+    ...TIMES.filter((name) => typeof video[name] === 'string').map((name) => [
       name,
-      asUnixSeconds(video?.[name]) ?? null,
+      asUnixSeconds(video[name]) ?? null,
     ]),
-    ...TEXTS.filter((name) => typeof video?.[name] === 'number').map((name) => [name, String(video?.[name])]),
+    ...TEXTS.filter((name) => typeof video[name] === 'number').map((name) => [name, String(video[name])]),
   ];
   return changed.length === 0 ? video : { ...video, ...Object.fromEntries(changed) };
 }
