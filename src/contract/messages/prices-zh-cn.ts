@@ -29,7 +29,8 @@ export const PRICE_NOTES_ZH_CN: Readonly<Record<string, string>> = {
   'From the list of 2025 and early 2026; no copy with this model was found.':
     '取自 2025 年及 2026 年初的价目表，未找到含此模型的副本。',
   'Quoted by docs.crazyrouter.com/video/wan.': '引自 docs.crazyrouter.com/video/wan。',
-  'As wan2.6-i2v-flash; no copy of the list has it.': '按 wan2.6-i2v-flash 计，价目表的副本均无此项。',
+  'As wan2.6-i2v-flash; a public price table of a client agrees.':
+    '按 wan2.6-i2v-flash 计，与一个客户端公开的价格表一致。',
   'Quoted by github.com/ArcReel/ArcReel (lib/config/registry.py, docs/research).':
     '引自 github.com/ArcReel/ArcReel（lib/config/registry.py、docs/research）。',
   'The rates of the series by two clients; that seconds of the input count is said by docs.evolink.ai.':
