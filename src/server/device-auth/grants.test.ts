@@ -427,6 +427,38 @@ forEachDatabase((_dialect, _open, freshUrl) => {
       assert.equal(await fixture.acceptsModelCall(given), false);
     });
 
+    it('takes parameters without a value as left out (RFC 6749 sections 3.1 and 3.2)', async () => {
+      const { verifier, query } = fixture.request({
+        state: '',
+        resource: '',
+        prompt: '',
+        response_mode: '',
+        scope: '',
+      });
+      const answer = await fixture.approve('ada', query);
+      assert.deepEqual(Object.keys(answer), ['code', 'iss']);
+      const { status, body } = await fixture.exchange(answer.code, verifier, {
+        client_secret: '',
+        resource: '',
+        redirect_uri: '',
+      });
+      assert.deepEqual([status, body.scope], [200, 'models'], JSON.stringify(body));
+      const refreshed = await fixture.refresh(body.refresh_token, { scope: '', resource: '', client_secret: '' });
+      assert.deepEqual([refreshed.status, refreshed.body.scope], [200, 'models'], JSON.stringify(refreshed.body));
+    });
+
+    it('needs no redirect URI with a code, as in OAuth 2.1, and no other one', async () => {
+      const { verifier, query } = fixture.request();
+      const { code = '' } = await fixture.approve('ada', query);
+      const form = { grant_type: 'authorization_code', code, client_id: 'public-app' };
+      const other = await fixture.token({ ...form, code_verifier: verifier, redirect_uri: 'http://127.0.0.1/cb' });
+      assert.equal(other.body.error, 'invalid_grant');
+      const wrong = await fixture.token({ ...form, code_verifier: 'x'.repeat(43) });
+      assert.equal(wrong.body.error, 'invalid_grant');
+      const { status, body } = await fixture.token({ ...form, code_verifier: verifier });
+      assert.equal(status, 200, JSON.stringify(body));
+    });
+
     it('is counted by kind of request and outcome', async () => {
       const scrape = async () => parseMetrics(await fetchMetrics(fixture.service.url));
       const before = await scrape();

@@ -162,8 +162,12 @@ const toResourceMetadata = (audience: Audience, baseUrl: string, siteName: strin
   resource_documentation: `${baseUrl}/docs`,
 });
 
+/** A parameter without a value is left out (RFC 6749 section 3.2). */
+const orOmitted = (parameter: string | undefined): string | undefined => (parameter === '' ? undefined : parameter);
+
 /** The resource that tokens are requested for (RFC 8707 section 2.2). @throws invalid_target */
-function readAudience(resource: string | undefined, baseUrl: string): Audience | undefined {
+function readAudience(parameter: string | undefined, baseUrl: string): Audience | undefined {
+  const resource = orOmitted(parameter);
   const audience = resource === undefined ? undefined : findAudience(resource, baseUrl);
   if (resource !== undefined && audience === undefined) throw new AppError('invalid_target');
   return audience;
@@ -175,9 +179,8 @@ function readExchange(
   baseUrl: string,
 ): CodeExchange {
   if (code === undefined) throw missingParameter('code');
-  if (redirectUri === undefined) throw missingParameter('redirect_uri');
   if (verifier === undefined) throw missingParameter('code_verifier');
-  return { code, redirectUri, verifier, audience: readAudience(resource, baseUrl) };
+  return { code, redirectUri: orOmitted(redirectUri), verifier, audience: readAudience(resource, baseUrl) };
 }
 
 const missingParameter = (name: string): AppError => invalidRequest(`${name} is required`, name);
@@ -197,18 +200,18 @@ const toTokenResponse = (pair: TokenPair) => ({
  */
 function readClientCredentials(body: ClientFields, request: RequestContext): ClientCredentials {
   const basic = parseBasicAuthorization(request.headers.authorization);
+  const [clientId, clientSecret] = [orOmitted(body.client_id), orOmitted(body.client_secret)];
   if (basic === undefined) {
-    const { client_id: clientId, client_secret: clientSecret } = body;
     if (clientId === undefined) throw new AppError('invalid_client');
-    return { clientId, clientSecret: clientSecret === '' ? undefined : clientSecret };
+    return { clientId, clientSecret };
   }
-  if (body.client_secret !== undefined) throw invalidRequest('Authenticate in one way only', 'client_secret');
-  if (body.client_id !== undefined && body.client_id !== basic.clientId) throw new AppError('invalid_client');
-  return { ...basic, clientSecret: basic.clientSecret === '' ? undefined : basic.clientSecret };
+  if (clientSecret !== undefined) throw invalidRequest('Authenticate in one way only', 'client_secret');
+  if (clientId !== undefined && clientId !== basic.clientId) throw new AppError('invalid_client');
+  return { ...basic, clientSecret: orOmitted(basic.clientSecret) };
 }
 
 const readClientId = (body: ClientFields, request: RequestContext): string | undefined =>
-  body.client_id ?? parseBasicAuthorization(request.headers.authorization)?.clientId;
+  orOmitted(body.client_id) ?? parseBasicAuthorization(request.headers.authorization)?.clientId;
 
 /** Both halves are form-encoded before Base64 (RFC 6749 section 2.3.1). */
 function parseBasicAuthorization(header: string | undefined): ClientCredentials | undefined {
@@ -338,7 +341,8 @@ class ConsentPages {
       if (query.length > endpoints.MAX_REQUEST_LENGTH) throw invalidRequest('The request is too long.');
       // In a form the query is encoded once more, so that the form itself is well-formed text.
       if (query.includes('%00')) throw new AppError('invalid_text');
-      const parameters = new URLSearchParams(query);
+      // RFC 6749 section 3.1: a parameter without a value is left out.
+      const parameters = new URLSearchParams([...new URLSearchParams(query)].filter(([, value]) => value !== ''));
       const { clientIp } = visit.request;
       const target = await readTarget(parameters, (id) => deviceAuth.clients.findForGrant(id, clientIp));
       const errorUrl = await findErrorUrl(target, baseUrl, async () => {

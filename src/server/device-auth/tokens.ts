@@ -52,7 +52,8 @@ export interface IssuedTokens extends TokenPair {
 /** The parts of a token request that must match the authorization request. */
 export interface CodeExchange {
   readonly code: string;
-  readonly redirectUri: string;
+  /** Undefined: not repeated, as PKCE replaces it in OAuth 2.1 (section 10.2). */
+  readonly redirectUri: string | undefined;
   /** Of PKCE. */
   readonly verifier: string;
   readonly audience: Audience | undefined;
@@ -165,7 +166,7 @@ export class DeviceTokenService {
       throw new AppError('authorization_code_invalid');
     if (
       row.client_id !== client.id ||
-      row.redirect_uri !== redirectUri ||
+      (redirectUri !== undefined && row.redirect_uri !== redirectUri) ||
       !matchesChallenge(verifier, row.code_challenge)
     )
       throw new AppError('authorization_code_invalid');
