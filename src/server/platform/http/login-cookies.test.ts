@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import cookie from '@fastify/cookie';
 import Fastify, { type FastifyReply } from 'fastify';
-import { createLoginCookies, renewSessionCookies } from './login-cookies.ts';
+import { createLoginCookies, renewSessionCookies, sessionCookieOf } from './login-cookies.ts';
 import type { Caller } from './route-registry.ts';
 
 const SESSION = { kind: 'session', userId: 1, role: 'user', sessionId: 2 } as const;
@@ -43,6 +43,25 @@ describe('login cookies', () => {
       { name: 'session', value: 's', maxAge: 100, ...shared, secure: true },
       { name: 'known_device', value: 'd', maxAge: 31_536_000, ...shared, secure: true },
     ]);
+  });
+
+  it('are told from those of another service on a parent domain, in either order', async () => {
+    const fastify = Fastify();
+    await fastify.register(cookie);
+    fastify.get('/', async (request) => ({ session: sessionCookieOf(request) ?? null }));
+    const own = `rgs_${'a'.repeat(43)}`;
+    for (const [header, session] of [
+      [`session=${own}`, own],
+      [`session=eyJfcGVybWFuZW50Ijp0cnVlfQ; a=b; session=${own}`, own],
+      [`session=${own}; session=eyJfcGVybWFuZW50Ijp0cnVlfQ`, own],
+      [`session=other; my_session=${own}`, 'other'],
+      ['session=other', 'other'],
+      ['a=b', null],
+    ] as const) {
+      const response = await fastify.inject({ url: '/', headers: { cookie: header } });
+      assert.deepEqual(response.json(), { session }, header);
+    }
+    await fastify.close();
   });
 
   it('are cleared with the attributes they were set with', async () => {

@@ -1,11 +1,24 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DAY_SECONDS } from '../../../contract/time-units.ts';
+import { CREDENTIAL_PREFIX } from '../tokens.ts';
 
 /** Attributes of login cookies. Cookie values are opaque; the server stores their meaning. */
 const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', path: '/' } as const;
 const PENDING_LOGIN_COOKIE = 'pending_login';
 const KNOWN_DEVICE_COOKIE = 'known_device';
 const KNOWN_DEVICE_SECONDS = 365 * DAY_SECONDS;
+
+const OWN_SESSION = new RegExp(`(?:^|;) *session=(${CREDENTIAL_PREFIX.session}[A-Za-z0-9]+) *(?:;|$)`);
+
+/**
+ * Value of the cookie `session`. Another service on a parent domain may set a cookie of this common name, which
+ * browsers send here as well, before ours if it is older: nobody could sign in until they deleted it.
+ */
+export function sessionCookieOf({ cookies, headers }: Pick<FastifyRequest, 'cookies' | 'headers'>): string | undefined {
+  const { session } = cookies;
+  if (session === undefined || session.startsWith(CREDENTIAL_PREFIX.session)) return session;
+  return OWN_SESSION.exec(headers.cookie ?? '')?.[1] ?? session;
+}
 
 /** Sets and clears the login cookies, with `Secure` when the service is reached by https. */
 export interface LoginCookies {
@@ -57,7 +70,7 @@ export function renewSessionCookies(fastify: FastifyInstance, cookies: LoginCook
   fastify.addHook('onSend', async (request, reply) => {
     const { caller, headers } = request;
     if (caller?.kind !== 'session' || caller.renewed !== true || headers.authorization !== undefined) return;
-    const { session } = request.cookies;
+    const session = sessionCookieOf(request);
     if (session !== undefined && reply.getHeader('set-cookie') === undefined) cookies.setSession(reply, session);
   });
 }

@@ -21,6 +21,7 @@ import type { KeyLimits } from '../limits/rate-limits.ts';
 import type { Log } from '../log.ts';
 import { type IncomingFile, readUpload, type UploadedFile } from './body.ts';
 import { compressResponse } from './compression.ts';
+import { sessionCookieOf } from './login-cookies.ts';
 import { dropDeclaredNulls, pickDeclaredKeys, validatorFor } from './schema-validation.ts';
 
 interface ClientFacts {
@@ -51,7 +52,7 @@ export class RequestContext {
     this.locale = locale;
     this.log = log;
     this.headers = request.headers;
-    this.session = request.cookies.session;
+    this.session = sessionCookieOf(request);
   }
 
   /** File parts of a multipart body. */
