@@ -70,11 +70,11 @@ async function openMysqlSource(url: string): Promise<SourceDatabase> {
   const connection = await connectToMysql(url);
   connection.on('error', () => {});
   await connection.query('set session transaction isolation level repeatable read');
-  const snapshot = 'start transaction with consistent snapshot';
-  await connection.query(`${snapshot}, read only`).catch(async (error: NodeJS.ErrnoException) => {
+  const begin = 'start transaction with consistent snapshot, read only';
+  await connection.query(begin).catch(async (error: NodeJS.ErrnoException) => {
     // TiDB knows no more than one characteristic.
     if (error.code !== 'ER_PARSE_ERROR') throw error;
-    await connection.query(snapshot);
+    await connection.query('start transaction with consistent snapshot');
   });
   const run = async (text: string, parameters: readonly (string | bigint)[]): Promise<SourceRow[]> => {
     const [rows] = await connection.query(text, parameters.map(String));
