@@ -60,6 +60,7 @@ describe('client ip', () => {
     it('is shared by all IPv6 addresses of one customer', () => {
       assert.equal(toIpLimitKey('2001:db8:1:2:3:4:5:6'), toIpLimitKey('2001:db8:1:2:ffff::1'));
       assert.notEqual(toIpLimitKey('2001:db8:1:2::1'), toIpLimitKey('2001:db8:1:3::1'));
+      assert.equal(toIpLimitKey('::ffff:203.0.113.7'), '203.0.113.7');
       assert.equal(toIpLimitKey('2001:db8:1:2::1', 48), toIpLimitKey('2001:db8:1:3::1', 48));
       assert.notEqual(toIpLimitKey('2001:db8:1::1', 48), toIpLimitKey('2001:db8:2::1', 48));
       assert.equal(toIpLimitKey('1.2.3.4', 48), '1.2.3.4');

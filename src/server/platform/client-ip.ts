@@ -34,7 +34,10 @@ export function createClientIpResolver(trusted: readonly string[]): ClientIpReso
  */
 export function toIpLimitKey(address: string, prefix: 48 | 64 = 64): string {
   if (isIP(address) !== 6) return address;
-  const parts = ipaddr.IPv6.parse(address).parts.slice(0, prefix / 16);
+  // A socket that also accepts IPv4 (HOST=::) names its peers so, and all of them share the prefix.
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  const parts = parsed.parts.slice(0, prefix / 16);
   return `${parts.map((part) => part.toString(16)).join(':')}::/${prefix}`;
 }
 
