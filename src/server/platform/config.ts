@@ -220,6 +220,7 @@ const PLAIN = [ConfigError, DatabaseUnavailableError, AlreadyServedError, Schema
 const PORT_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this port; stop it, or set PORT',
   EADDRNOTAVAIL: 'this machine has no such address; set HOST',
+  EAFNOSUPPORT: 'this machine has no IPv6; set HOST=0.0.0.0',
   EACCES: 'this user may not open this port; set PORT to one above 1023',
 };
 
