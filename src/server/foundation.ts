@@ -32,12 +32,18 @@ import { ERROR_REASONS } from './upstreams/upstream.ts';
 export async function startTracing(
   settings: TracingSettings,
   process: { readonly instance: string; readonly version: string },
+  log?: Log,
 ): Promise<Tracing> {
   const { otelSdkDisabled, otelExporterOtlpEndpoint: base } = settings;
   const url = settings.otelExporterOtlpTracesEndpoint ?? (base && `${base.replace(/\/$/, '')}/v1/traces`);
   if (otelSdkDisabled || url === undefined) return NO_TRACING;
   const { openOpenTelemetry } = await import('./platform/tracing/open-telemetry.ts');
-  return openOpenTelemetry(url, settings, process);
+  return openOpenTelemetry(url, settings, process, (error) =>
+    log?.warn(
+      { err: error },
+      'traces were not received: the collector must accept OTLP over HTTP, usually on port 4318',
+    ),
+  );
 }
 
 /** Mechanisms that every module depends on. */
@@ -104,7 +110,7 @@ export async function openFoundation(config: Config, overrides: FoundationOverri
   );
   const databaseClock = await openDatabaseClock(database);
   const clock = overrides.clock ?? databaseClock;
-  const tracing = await startTracing(config, origin);
+  const tracing = await startTracing(config, origin, log);
   const outbound = overrides.outbound ?? openOutbound({ traceparent: tracing.current });
   const rateLimits = await openRateLimits(config, database, clock, log);
   const pubSub = openPubSub(config.databaseDirectUrl ?? config.databaseUrl, log);

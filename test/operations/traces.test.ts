@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -123,6 +125,34 @@ describe('traces', () => {
     assert.ok(steps(receiver.spans.slice(before)).has('poll kling-v1-6'));
     const submit = receiver.spans.find(({ name, traceId }) => traceId === trace && name.startsWith('generate'));
     assert.equal(submit?.attributes['gen_ai.provider.name'], 'kling');
+  });
+
+  it('that a collector refuses are reported', async (t) => {
+    let status = 404;
+    const collector = createServer((request, response) => {
+      request.resume();
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+    t.after(() => collector.close());
+    const warnings: string[] = [];
+    const log = openLog('warn', { write: (line: string) => void warnings.push(line) });
+    const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+    const send = async () => {
+      const tracing = await startTracing(
+        parseConfig({ OTEL_EXPORTER_OTLP_ENDPOINT }),
+        { instance: 'a', version: 'b' },
+        log,
+      );
+      tracing.start({ name: 'one', kind: 'internal' })?.end();
+      await tracing.close();
+    };
+    await send();
+    assert.equal(warnings.length, 1, warnings.join());
+    assert.match(warnings[0] ?? '', /not received.*4318/);
+    status = 200;
+    await send();
+    assert.equal(warnings.length, 1);
   });
 
   it('load no SDK and send no header without a configured collector', async () => {

@@ -28,22 +28,23 @@ const KINDS: Readonly<Record<SpanKind, ApiSpanKind>> = {
   internal: ApiSpanKind.INTERNAL,
 };
 
+/** ExportResultCode.SUCCESS, whose package is not a dependency of its own. */
+const EXPORTED = 0;
 /** Longest wait for the last spans at a stop; an unreachable collector would delay it by ten seconds. */
 const LAST_EXPORT_MS = 2_000;
 
 /**
  * Tracing through the official SDK, sent as OTLP over HTTP. Imported only when an endpoint is configured.
  * @param url the endpoint to send to
+ * @param onFailure called for the first of several failures in a row
  */
 export function openOpenTelemetry(
   url: string,
   settings: TracingSettings,
   { instance, version }: { readonly instance: string; readonly version: string },
+  onFailure: (error: Error | undefined) => void,
 ): Tracing {
-  const exporter = new OTLPTraceExporter({
-    url,
-    headers: settings.otelExporterOtlpHeaders,
-  });
+  const exporter = new ReportingExporter({ url, headers: settings.otelExporterOtlpHeaders }, onFailure);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       ...settings.otelResourceAttributes,
@@ -54,8 +55,31 @@ export function openOpenTelemetry(
     sampler: toSampler(settings.otelTracesSampler, settings.otelTracesSamplerArg),
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
-  const close = () => withinTime(provider.shutdown(), LAST_EXPORT_MS, () => {});
+  // A failure of the last export has been reported.
+  const close = () => withinTime(provider.shutdown(), LAST_EXPORT_MS, () => {}).catch(() => {});
   return new OpenTelemetryTracing(provider.getTracer('reelgate', version), close);
+}
+
+type ExportArguments = Parameters<OTLPTraceExporter['export']>;
+
+/** Reports failures, which the SDK by itself does not mention anywhere. */
+class ReportingExporter extends OTLPTraceExporter {
+  readonly #onFailure: (error: Error | undefined) => void;
+  #hasFailed = false;
+
+  constructor(options: ConstructorParameters<typeof OTLPTraceExporter>[0], onFailure: (error?: Error) => void) {
+    super(options);
+    this.#onFailure = onFailure;
+  }
+
+  override export(spans: ExportArguments[0], done: ExportArguments[1]): void {
+    super.export(spans, (result) => {
+      const hasFailed = result.code !== EXPORTED;
+      if (hasFailed && !this.#hasFailed) this.#onFailure(result.error);
+      this.#hasFailed = hasFailed;
+      done(result);
+    });
+  }
 }
 
 class OpenTelemetryTracing implements Tracing {
