@@ -42,7 +42,7 @@ export function openOpenTelemetry(
   url: string,
   settings: TracingSettings,
   { instance, version }: { readonly instance: string; readonly version: string },
-  onFailure: (error: Error | undefined) => void,
+  onFailure: (error?: Error) => void = () => {},
 ): Tracing {
   const exporter = new ReportingExporter({ url, headers: settings.otelExporterOtlpHeaders }, onFailure);
   const provider = new TracerProvider({
@@ -64,7 +64,7 @@ type ExportArguments = Parameters<OTLPTraceExporter['export']>;
 
 /** Reports failures, which the SDK by itself does not mention anywhere. */
 class ReportingExporter extends OTLPTraceExporter {
-  readonly #onFailure: (error: Error | undefined) => void;
+  readonly #onFailure: (error?: Error) => void;
   #hasFailed = false;
 
   constructor(options: ConstructorParameters<typeof OTLPTraceExporter>[0], onFailure: (error?: Error) => void) {
