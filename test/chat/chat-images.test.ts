@@ -69,6 +69,48 @@ forOneDatabase((name, _open, freshUrl) => {
     await upstream.stop();
   });
 
+  test(`${name}: charges the images that a chat upstream generated, not those requested`, async () => {
+    const upstream = await startScriptedUpstream();
+    const { operator, baseUrl, key } = service;
+    const price = { per_call: 1_000, per_second: 0 };
+    await operator.requestData('POST', '/api/admin/models', { id: 'pieces', vendor: 'openai', kind: 'image', price });
+    await operator.addChannel({
+      vendor: 'openai',
+      base_url: upstream.url,
+      credentials: { api_key: 'sk-pieces' },
+      models: ['pieces'],
+      options: { private: true },
+    });
+    const make = async (more: object, data: readonly object[]) => {
+      upstream.respondWith((response) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ created: 1, data })),
+      );
+      const { status, body } = await callModelApi(baseUrl, key, 'POST', '/v1/images/generations', {
+        model: 'pieces',
+        prompt: 'a cat',
+        ...more,
+      });
+      const [entry] = await service.waitUntilSettled();
+      return { status, param: (body.error as { param?: string } | undefined)?.param, charged: entry?.charged };
+    };
+    const url = { url: 'https://media.example.test/a.png' };
+    const withheld = { error: { code: 'OutputImageSensitiveContentDetected', message: 'withheld' } };
+    const encoded = { b64_json: 'A'.repeat(600_000), revised_prompt: 'a "b64_json": "cat"' };
+    for (const [asked, data, charged] of [
+      [{ n: 4 }, [url, url, withheld, withheld], 2_000],
+      [{ parameters: { n: 3 } }, [url, url, url], 3_000],
+      [{ n: 3 }, [encoded, encoded, encoded], 3_000],
+      [{ n: 2 }, [{ link: 'elsewhere' }, { link: 'elsewhere' }], 2_000],
+    ] as const)
+      assert.deepEqual(await make(asked, data), { status: 200, param: undefined, charged });
+    for (const more of [{ batch_size: 4 }, { num_images: 2 }, { sequential_image_generation: 'auto' }]) {
+      const { status, param } = await make(more, [url]);
+      assert.deepEqual([status, param], [400, Object.keys(more)[0]]);
+    }
+    assert.equal((await make({ batch_size: 1, sequential_image_generation: 'disabled' }, [url])).charged, 1_000);
+    await upstream.stop();
+  });
+
   test(`${name}: the images endpoint returns OpenAI's format and never streams`, async () => {
     const make = (more: object) =>
       callModelApi(service.baseUrl, service.key, 'POST', '/v1/images/generations', {

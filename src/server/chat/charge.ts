@@ -37,8 +37,8 @@ export interface CallResult {
   text(): string;
   /** Whether the response is complete; the usage an upstream reports for a partial response is checked against its text. */
   readonly complete: boolean;
-  /** Number of images generated, where images are priced each; default 1. */
-  readonly imageCount?: number;
+  /** Number of images generated, where that is known; default: the number requested. */
+  readonly imageCount?: number | undefined;
 }
 
 /** Longest prompt that is tokenized to reduce a reservation; tokenizing takes some milliseconds for every 4 KB. */
@@ -229,7 +229,7 @@ export class CallCharge {
 
   async #countAndSettle(result: CallResult, end: CallEnd, generatedAtLeast: number): Promise<void> {
     const usage = await countUsage(this.#request, result, Math.min(generatedAtLeast, this.#maxOutputTokens));
-    this.#settle(this.#boundUsage(usage, result), end);
+    this.#settle(this.#boundUsage(usage, result), end, result.imageCount);
   }
 
   /** Caps an upstream's figures at the maximum the request can have cost. */
@@ -244,12 +244,12 @@ export class CallCharge {
     return bounded;
   }
 
-  #settle(usage: Usage, end: CallEnd, imageCount = 1): void {
+  #settle(usage: Usage, end: CallEnd, imageCount?: number): void {
     const { planFactor, admission } = this.#context;
     const { surcharge = 0 } = end;
     admission?.end(usage.promptTokens + usage.completionTokens);
     const price = this.#price;
-    const images = isPerImagePrice(price) ? price.count * imageCount : 0;
+    const images = isPerImagePrice(price) ? (imageCount ?? price.count) : 0;
     this.#batcher.settle(
       this.#payer,
       this.#ref,

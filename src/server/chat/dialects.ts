@@ -70,6 +70,8 @@ export interface Dialect {
   extractEventText(event: UntrustedObject): string;
   /** The generated text of a complete response. */
   extractResponseText(answer: UntrustedObject): string;
+  /** Number of images in a complete response, which may have more or fewer than were requested; 0: unknown. */
+  countImages?(answer: UntrustedObject): number;
   /** Adds what clients of the dialect require and upstreams omit; undefined where nothing is missing. */
   complete?(body: Buffer, id: string, asked: UntrustedObject): Buffer | undefined;
   /** The event that ends every stream, and whether one is it; some upstreams omit it, and strict clients require it. */
@@ -345,6 +347,9 @@ export const IMAGES_DIALECT: Dialect = {
   ...EMBEDDINGS_DIALECT,
   complete: undefined,
   isEmptyResponse: ({ data }) => listOf(data).every(isBlank),
+  // Some vendors report each image that they withheld as an error in its place.
+  countImages: ({ data }) =>
+    listOf(data).filter((each) => !isBlank(asObject(each)?.url ?? asObject(each)?.b64_json)).length,
   path: '/v1/images/generations',
   body: chatEndpoints.imageGenerations.body,
   promptKey: 'prompt',

@@ -787,7 +787,8 @@ export function parseNonStreamedResponse(
   const text = body.toString('utf8');
   if (body.length > MAX_PARSED_BYTES && dialect.maxTokensKeys.length === 0) {
     if (!/^\s*\{/.test(text) || !text.trimEnd().endsWith('}')) return 'malformed';
-    return { usage: findUsageInText(text), complete: true, text: () => '' };
+    const imageCount = dialect.countImages && countEncodedImages(text);
+    return { usage: findUsageInText(text), complete: true, imageCount: imageCount || undefined, text: () => '' };
   }
   const value = tryParse(text);
   if (Array.isArray(value) && dialect.refusalKeys !== undefined) return parseChunks(value.map(asObject), dialect);
@@ -798,9 +799,13 @@ export function parseNonStreamedResponse(
   return {
     usage: parseUsage(dialect.findUsage(response)),
     complete: true,
+    imageCount: dialect.countImages?.(response) || undefined,
     text: () => dialect.extractResponseText(response),
   };
 }
+
+/** Number of images in a response that is too long to contain only their addresses. */
+const countEncodedImages = (text: string): number => text.match(/"b64_json"\s*:\s*"/g)?.length ?? 0;
 
 /** Parses Google's streams that are not events but a list of chunks, one of which may be an error. */
 function parseChunks(

@@ -74,6 +74,13 @@ const OPTIONS: Readonly<Record<string, OptionDefinition>> = Object.fromEntries([
   ['inference_geo', refuse(BILLED_APART, (value) => value === 'global' || value === 'not_available')],
   ['service_tier', refuse(BILLED_APART, (value) => STANDARD_TIERS.has(value))],
   ...namesOf('best_of num_return_sequences candidate_count num_completions', refuse(MORE_ANSWERS, atMostOne)),
+  // Texts of embeddings may be processed in batches.
+  ...namesOf(
+    'batch_size num_images num_outputs image_count max_images',
+    refuse(MORE_ANSWERS, (value, { promptKey }) => promptKey === 'input' || atMostOne(value)),
+  ),
+  // A model that may generate a series decides on the number of its images.
+  ['sequential_image_generation', refuse(MORE_ANSWERS, (value) => value === 'disabled')],
   ...namesOf(
     'max_tokens max_completion_tokens max_output_tokens max_new_tokens max_tokens_to_sample max_length num_predict',
     refuse(OTHER_LIMIT),
