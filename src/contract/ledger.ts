@@ -171,6 +171,13 @@ export const getBillingSubscription = endpoint({
   }),
 });
 
+/** The path of clients whose base URL has no version: one-api and new-api serve both. */
+export const getBillingSubscriptionAlias = endpoint({
+  ...getBillingSubscription,
+  path: '/dashboard/billing/subscription',
+  isOtherSpelling: true,
+});
+
 /** The balance query of new-api's clients, in new-api's format; `code` is the boolean true here, not a number. */
 export const getTokenUsage = endpoint({
   tag: 'money',
@@ -207,4 +214,9 @@ export const getBillingUsage = endpoint({
   summary: "The spending of this key in hundredths, in OpenAI's former format",
   query: Type.Object({ start_date: Day, end_date: Day }),
   response: Type.Object({ object: Type.Literal('list'), total_usage: Type.Number() }),
+});
+export const getBillingUsageAlias = endpoint({
+  ...getBillingUsage,
+  path: '/dashboard/billing/usage',
+  isOtherSpelling: true,
 });

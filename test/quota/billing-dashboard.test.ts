@@ -14,6 +14,8 @@ forEachDatabase((name, _open, freshUrl) => {
   const get = async (path: string, key: string) => {
     const { status, body } = await callModelApi(service.baseUrl, key, 'GET', `/v1/dashboard/billing/${path}`);
     assert.equal(status, 200, JSON.stringify(body));
+    const alias = await callModelApi(service.baseUrl, key, 'GET', `/dashboard/billing/${path}`);
+    assert.deepEqual(alias.body, body, 'NextChat has no version in this path');
     return body as Record<string, unknown>;
   };
 

@@ -203,31 +203,33 @@ export function addBillingDashboardRoutes(
       };
     });
 
-  routes.add(endpoints.getBillingSubscription, async ({ caller }) => {
-    const { limit } = await totals(caller.userId, caller.tokenId);
-    const units = limit / quotaPerUnit;
-    return {
-      object: 'billing_subscription' as const,
-      has_payment_method: true,
-      soft_limit_usd: units,
-      hard_limit_usd: units,
-      system_hard_limit_usd: units,
-      access_until: 0,
-    };
-  });
+  for (const endpoint of [endpoints.getBillingSubscription, endpoints.getBillingSubscriptionAlias])
+    routes.add(endpoint, async ({ caller }) => {
+      const { limit } = await totals(caller.userId, caller.tokenId);
+      const units = limit / quotaPerUnit;
+      return {
+        object: 'billing_subscription' as const,
+        has_payment_method: true,
+        soft_limit_usd: units,
+        hard_limit_usd: units,
+        system_hard_limit_usd: units,
+        access_until: 0,
+      };
+    });
 
-  routes.add(endpoints.getBillingUsage, async ({ caller, query }) => {
-    const { userId, tokenId } = caller;
-    const { start_date: start, end_date: end } = query;
-    let { used } = await totals(userId, tokenId);
-    if (start !== undefined || end !== undefined) {
-      const range = { fromDay: toDay(start, 0), toDay: toDay(end, LAST_DAY) };
-      const isLimited = (await ledger.tokenLimits([tokenId])).has(tokenId);
-      const [sum] = await usage.usage({ ...range, userId, tokenId: isLimited ? tokenId : undefined }, []);
-      used = sum?.quota ?? 0;
-    }
-    return { object: 'list' as const, total_usage: (used / quotaPerUnit) * 100 };
-  });
+  for (const endpoint of [endpoints.getBillingUsage, endpoints.getBillingUsageAlias])
+    routes.add(endpoint, async ({ caller, query }) => {
+      const { userId, tokenId } = caller;
+      const { start_date: start, end_date: end } = query;
+      let { used } = await totals(userId, tokenId);
+      if (start !== undefined || end !== undefined) {
+        const range = { fromDay: toDay(start, 0), toDay: toDay(end, LAST_DAY) };
+        const isLimited = (await ledger.tokenLimits([tokenId])).has(tokenId);
+        const [sum] = await usage.usage({ ...range, userId, tokenId: isLimited ? tokenId : undefined }, []);
+        used = sum?.quota ?? 0;
+      }
+      return { object: 'list' as const, total_usage: (used / quotaPerUnit) * 100 };
+    });
 }
 
 function toDay(date: string | undefined, fallback: number): number {
