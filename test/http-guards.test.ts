@@ -259,6 +259,16 @@ describe('the HTTP layer', () => {
       assert.equal(statusOf(said), 404);
       assert.match(said, /"error":\{"message":"[^"]*ends in \/v1/, said);
     }
+    for (const path of [
+      '/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21',
+      '/openai/v1/chat/completions',
+      '/api/v1/chat/completions',
+    ]) {
+      const said = await post(path, 'application/json', '{}');
+      assert.equal(statusOf(said), 404);
+      assert.match(said, /"error":\{"message":"[^"]*the path is \/v1\/chat\/completions\./, said);
+    }
+    assert.match(await get('/models'), /"error":\{"message":"[^"]*the path is \/v1\/models\./);
   });
 
   it('accepts a target in absolute form for its own host, which the Host header cannot override', async () => {

@@ -135,12 +135,15 @@ export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | '
 /** Google's model methods, which share a path prefix with OpenAI's list of models. */
 const GEMINI_CALL = /^\/v1\/models\/[^/]+:\w+\/$/;
 
-/** Paths of the model APIs relative to a base URL that lacks the version. */
-const UNVERSIONED_PATH =
-  /^\/(?:chat\/completions|completions|responses|messages|embeddings|images\/generations|models\/[^?]+:\w+)\/?(?:\?|$)/;
+/** Paths of the model APIs below a base URL that lacks the version, or is spelled as for other services. */
+const MISPLACED_PATH =
+  /^(?:\/openai(?:\/v1|\/deployments\/[^/?]+)?|\/anthropic(?:\/v1)?|\/api\/v1)?\/(chat\/completions|completions|responses|messages|embeddings|images\/generations|models(?:\/[^?]+:\w+)?)\/?(?:\?|$)/;
 
-/** Whether the client's base URL lacks the API version. */
-export const lacksVersion = (url: string): boolean => UNVERSIONED_PATH.test(url);
+/** The path that a client means whose base URL is wrong; undefined for other paths. */
+export function intendedPath(url: string): string | undefined {
+  const [, rest] = MISPLACED_PATH.exec(url) ?? [];
+  return rest === undefined ? undefined : `/v1/${rest}`;
+}
 
 /**
  * Picks the error format by client, because one path of the model lists serves clients of three vendors. Anthropic's
@@ -162,6 +165,7 @@ export const envelopeForClient = (
 /** The error format of a path that matched no route. */
 export function envelopeOfPath(url: string): EnvelopeKind {
   const path = `${url.split('?', 1)[0]}/`;
+  if (intendedPath(url) !== undefined) return 'model';
   if (path.startsWith('/api/')) return 'api';
   if (path.startsWith('/v1/video')) return 'openai-video';
   if (path.startsWith('/v1/messages/')) return 'anthropic';
@@ -169,7 +173,7 @@ export function envelopeOfPath(url: string): EnvelopeKind {
   if (path.startsWith('/kling/native/')) return 'kling';
   if (path.startsWith('/jimeng/native')) return 'jimeng';
   if (path.startsWith('/kling/') || path.startsWith('/jimeng/')) return 'video';
-  if (/^\/v\d(?:beta)?\//.test(path) || lacksVersion(url)) return 'model';
+  if (/^\/v\d(?:beta)?\//.test(path)) return 'model';
   if (path.startsWith('/oauth/') || path.endsWith('/backchannel-logout/')) return 'oauth';
   if (path.startsWith('/claude-code/oauth/')) return 'claude-code-oauth';
   if (path.startsWith('/claude-code/')) return 'claude-code';

@@ -6,8 +6,8 @@ export const EN = {
   body_too_large: 'The request body is larger than {limit}.',
   unsupported_media_type: 'This content type is not accepted here. Send {expected}.',
   not_found: 'There is nothing at this URL.',
-  url_without_version:
-    'There is nothing at {path}. The base URL of OpenAI-compatible clients ends in /v1, and the path is /v1{path}.',
+  base_url_wrong:
+    'There is nothing at {path}. The base URL of OpenAI-compatible clients ends in /v1, and the path is {intended}.',
   precondition_failed: 'The file is not the version that If-Match or If-Unmodified-Since names.',
   method_not_allowed: 'This path does not accept {method}.',
   malformed_request: 'This is not a well-formed HTTP request.',

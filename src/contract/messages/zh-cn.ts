@@ -8,7 +8,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   body_too_large: '请求体超过了 {limit} 的上限。',
   unsupported_media_type: '此处不接受该内容类型，请发送 {expected}。',
   not_found: '该地址不存在。',
-  url_without_version: '{path} 不存在。OpenAI 兼容客户端的 Base URL 须以 /v1 结尾，即请求 /v1{path}。',
+  base_url_wrong: '{path} 不存在。OpenAI 兼容客户端的 Base URL 须以 /v1 结尾，即请求 {intended}。',
   precondition_failed: '文件已不是 If-Match 或 If-Unmodified-Since 所指定的版本。',
   method_not_allowed: '该路径不支持 {method} 方法。',
   malformed_request: '不是格式正确的 HTTP 请求。',

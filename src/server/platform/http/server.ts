@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import cookie from '@fastify/cookie';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerFactory } from 'fastify';
 import Fastify from 'fastify';
-import { type Endpoint, type EnvelopeKind, envelopeOfPath, lacksVersion } from '../../../contract/endpoint.ts';
+import { type Endpoint, type EnvelopeKind, envelopeOfPath, intendedPath } from '../../../contract/endpoint.ts';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
 import type { Locale } from '../../../contract/messages/format-message.ts';
 import { AppError, invalidRequest } from '../app-error.ts';
@@ -313,11 +313,12 @@ function registerHooks(
   });
 }
 
-const notFoundAt = (url: string): AppError =>
-  new AppError(
-    'not_found',
-    lacksVersion(url) ? { messageKey: 'url_without_version', params: { path: url.split('?', 1)[0] ?? '' } } : {},
-  );
+function notFoundAt(url: string): AppError {
+  const intended = intendedPath(url);
+  if (intended === undefined) return new AppError('not_found');
+  const [path = ''] = url.split('?', 1);
+  return new AppError('not_found', { messageKey: 'base_url_wrong', params: { path, intended } });
+}
 
 /** Health checks address a process by its IP address, and their responses do not depend on the host name. */
 const PROBE_PATH = /^\/(?:livez|readyz)(?:\?|$)/;
