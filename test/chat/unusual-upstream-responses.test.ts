@@ -534,6 +534,20 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.equal(response.end?.charged, 10 + 4 * 1_000);
   });
 
+  test('charges speech that breaks off by its transcript', async () => {
+    const speech = { audio: { id: 'a', transcript: 'six words that were really said' } };
+    upstream.respondWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(
+        data(JSON.stringify({ id: 'x', choices: [{ index: 0, delta: speech, finish_reason: null }] })),
+        () => setImmediate(() => response.destroy()),
+      );
+    });
+    const { text, end } = await listen({ modalities: ['text', 'audio'] });
+    assert.match(text, /answer_broken_off/);
+    assert.ok(end?.kind === 'settle' && end.charged >= 4 * 6, JSON.stringify(end));
+  });
+
   test('charges function calls, in the old and the new form, like text', async () => {
     const args = '{"city":"Paris is a big city in the north of France"}';
     for (const piece of [

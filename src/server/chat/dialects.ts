@@ -137,10 +137,10 @@ function isPlainEnd(word: unknown): boolean {
 
 const REASONING_NAMES = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking', 'thought'];
 
-/** Text of a chat message or of a part of one. */
+/** Text of a chat message or of a part of one; spoken text, whose sound costs more, is part of it. */
 function textOfMessage(message: unknown): string {
   const object = asObject(message) ?? {};
-  const { content, refusal, tool_calls: calls, function_call: call } = object;
+  const { content, refusal, tool_calls: calls, function_call: call, audio } = object;
   const contentText =
     typeof content === 'string'
       ? content
@@ -154,7 +154,8 @@ function textOfMessage(message: unknown): string {
     },
   );
   const reasoning = REASONING_NAMES.map((name) => textOf(object[name])).find((text) => text !== '') ?? '';
-  return reasoning + contentText + textOf(refusal) + toolCallTexts.join('');
+  const spoken = textOf(asObject(audio)?.transcript);
+  return reasoning + contentText + spoken + textOf(refusal) + toolCallTexts.join('');
 }
 
 /** Text of the choices, where some upstreams exchange the members of complete responses and of streams. */
