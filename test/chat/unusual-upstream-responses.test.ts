@@ -477,6 +477,9 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
         412,
         { error: { message: 'Account someone is suspended, possibly due to reaching the monthly spending limit' } },
       ],
+      [429, { error: { type: 'access_terminated', message: 'Your access was terminated due to a violation.' } }],
+      [429, { error: { type: 'exceeded_current_quota_error', message: 'Please check your account balance.' } }],
+      [429, { error: { code: '1113', message: '余额不足或无可用资源包,请充值。' } }],
     ] as const) {
       says(JSON.stringify(body), status);
       const { status: got, text, end } = await ask();

@@ -239,7 +239,11 @@ const REASON_BY_CODE: Readonly<Record<string, ErrorReason>> = {
   billing_not_active: 'billing',
   // DashScope
   Arrearage: 'billing',
+  // Moonshot, with 429
+  exceeded_current_quota_error: 'billing',
   account_deactivated: 'auth',
+  // OpenAI, with 429
+  access_terminated: 'auth',
   // Groq
   organization_restricted: 'auth',
   invalid_api_key: 'auth',
@@ -359,8 +363,8 @@ function toUpstreamFailure(
 }
 
 /**
- * Beginnings of messages about the account of the channel, whose status blames the request (400, of Fireworks 412).
- * Upstreams quote a request only later in a message, if at all.
+ * Beginnings of messages about the account of the channel, whose status blames the request (400, of Fireworks 412) or
+ * its time (429). Upstreams quote a request only later in a message, if at all.
  */
 const ACCOUNT_MESSAGES: readonly (readonly [RegExp, ErrorReason])[] = [
   // Anthropic and gateways in front of it
@@ -371,6 +375,8 @@ const ACCOUNT_MESSAGES: readonly (readonly [RegExp, ErrorReason])[] = [
   [/^this organization has been disabled\b/i, 'auth'],
   // xAI
   [/^incorrect api key provided\b/i, 'auth'],
+  // Zhipu
+  [/^余额不足/, 'billing'],
   // Fireworks
   [/^account \S{1,100} is suspended\b/i, 'billing'],
 ];
