@@ -84,7 +84,8 @@ export interface ChatTimeLimits {
 }
 
 const CHAT_TIME_LIMITS: ChatTimeLimits = {
-  firstByteMs: 300_000,
+  // As long as the clients of OpenAI and Anthropic wait by default: a response cut off earlier is billed nevertheless.
+  firstByteMs: 600_000,
   idleMs: 120_000,
   totalMs: 1_800_000,
   keepAliveMs: 15_000,
