@@ -618,6 +618,7 @@ const reasons: readonly Deviation[] = (
     ['MAX_TOKENS', 'length'],
     ['model_length', 'length'],
     ['model_context_window_exceeded', 'length'],
+    ['incomplete', 'length'],
     ['token_limit', 'length'],
     ['content_filter', 'refused'],
     ['sensitive', 'refused'],

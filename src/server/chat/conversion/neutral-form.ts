@@ -415,6 +415,7 @@ const REASONS: Readonly<Record<string, StopReason>> = {
   // Cohere
   errorlimit: 'length',
   modelcontextwindowexceeded: 'length',
+  incomplete: 'length',
   toolcalls: 'calls',
   toolcall: 'calls',
   tooluse: 'calls',
