@@ -383,13 +383,11 @@ const REUSE = {
 >;
 
 /**
- * Whether the programs of a sign-in share a credential file, as all terminals of Claude Code on a computer do, and the
- * programs that connect to /mcp from it (Claude Code, Codex). The first one renews the tokens; the others still send the
- * used refresh_token, hours later if they were idle, and on refusal read the file again. From the network of the last
- * use this does not end the sign-in.
+ * Whether the programs of a sign-in share a credential file, as all terminals of Claude Code on a computer do. The
+ * first one renews the tokens; the others still send the used refresh_token, hours later if they were idle, and on
+ * refusal read the file again. From the network of the last use this does not end the sign-in.
  */
-const isSharedFile = ({ audience }: Pick<DeviceCodeRow, 'audience'>): boolean =>
-  audience === 'claude-code' || audience === 'mcp';
+const isSharedFile = ({ audience }: Pick<DeviceCodeRow, 'audience'>): boolean => audience === 'claude-code';
 
 /** Time for the first terminal to store new tokens: one refused earlier would delete them from the file. */
 const STORE_MS = 2_000;
