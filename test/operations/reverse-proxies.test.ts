@@ -88,6 +88,25 @@ for (const name of PROXY_NAMES) {
       const image = `data:image/png;base64,${Buffer.alloc(9_000_000).toString('base64')}`;
       const large = await call('POST', '/v1/videos', { model: 'kling-v1-6', prompt: 'a cat', image });
       assert.notEqual(large.statusCode, 413, await textOf(large));
+      const upload = request({
+        host: '127.0.0.1',
+        port: proxy.port,
+        method: 'POST',
+        path: '/v1/files',
+        agent,
+        headers: {
+          host: PUBLIC_HOST,
+          authorization: `Bearer ${service.caller.key}`,
+          'content-type': 'multipart/form-data; boundary=x',
+          'content-length': 500_000_000,
+          connection: 'close',
+        },
+      });
+      // Answered before its body: nothing is stored in this service.
+      upload.flushHeaders();
+      const [refused] = (await once(upload, 'response')) as [IncomingMessage];
+      assert.match(await textOf(refused), /files_disabled/);
+      upload.on('error', () => {}).destroy();
       const metrics = await call('GET', '/metrics', undefined, { authorization: `Bearer ${METRICS_TOKEN}` });
       assert.equal(metrics.statusCode, 404);
       await metrics.toArray();
