@@ -371,6 +371,17 @@ describe('upstreams that write valid but unusual bytes', { concurrency: false },
     assert.equal(JSON.parse(same.text).data[0].embedding, encoded);
   });
 
+  test('an error whose members are of unusual types is a failure of the upstream', async () => {
+    for (const member of ['status', 'code', 'type', 'message', 'param'])
+      for (const value of ['{"toString":1,"valueOf":1}', '[[{}]]', '1e999', 'null'])
+        for (const stream of [false, true]) {
+          const body = `{"error":{"message":"odd","${member}":${value}}}`;
+          says(stream ? data(body) : body, 200, stream ? 'text/event-stream' : 'application/json');
+          const { status, end } = await call(CHAT, { messages, stream });
+          assert.deepEqual([status, end?.kind], [502, 'refund'], body);
+        }
+  });
+
   test('ends a response whose upstream keeps the connection of a complete stream open, or breaks it', async () => {
     for (const end of ['', 'break'])
       for (const events of [

@@ -131,7 +131,7 @@ export function prepareExchange(
   if (source === undefined || askedCodec === undefined) {
     const { request: own, dropped } = withoutForeignParts(request, upstreamModel);
     const body = toUpstreamBody(own, { model: upstreamModel, limit, droppedTools });
-    const sent = toRequest(channel, target, withUsageOption(request, body), timeouts, forwardedHeaders);
+    const sent = toRequest(channel, target, withoutRefusedOption(request, body), timeouts, forwardedHeaders);
     return { dialect, request: sent, conversion: undefined, dropped: [...leftOut, ...dropped], surcharge };
   }
   const codecs = { source: askedCodec, target: source };
@@ -154,14 +154,14 @@ export function prepareExchange(
   };
   return {
     dialect,
-    request: toRequest(channel, target, withUsageOption(request, body), timeouts),
+    request: toRequest(channel, target, withoutRefusedOption(request, body), timeouts),
     conversion: new ResponseConversion(source, askedCodec, context),
     dropped: [...leftOut, ...dropped],
     surcharge,
   };
 }
 
-const withUsageOption = ({ omitsUsage }: ChatRequest, body: Buffer): Buffer =>
+const withoutRefusedOption = ({ omitsUsage }: ChatRequest, body: Buffer): Buffer =>
   omitsUsage === true ? removeProperty(body, 'stream_options') : body;
 
 /** Time limits of one attempt, in milliseconds. */
@@ -440,10 +440,14 @@ const REQUEST_ERRORS: ReadonlySet<unknown> = new Set(
   ).split(' '),
 );
 
+/** A status of an error, which some upstreams write as text; undefined for any other value. */
+const toErrorStatus = (value: unknown): number | undefined =>
+  /^[45]\d\d$/.test(typeof value === 'number' ? String(value) : textOf(value)) ? Number(value) : undefined;
+
 /** The status that an error within a response of HTTP 200 stands for; 502 if only the upstream can be to blame. */
 function statusOf({ status, code, type }: UntrustedObject): number {
-  const named = [status, code].map(String).find((each) => /^[45]\d\d$/.test(each));
-  if (named !== undefined) return Number(named);
+  const named = toErrorStatus(status) ?? toErrorStatus(code);
+  if (named !== undefined) return named;
   return REQUEST_ERRORS.has(code) || REQUEST_ERRORS.has(type) ? 400 : 502;
 }
 
