@@ -170,6 +170,7 @@ describe('endless upstreams', () => {
 });
 
 describe('upstreams that are silent before their response', { concurrency: false }, () => {
+  const MODELS = ['pensive', 'painter'];
   let service: ChatService;
   let slow: ScriptedUpstream;
   let spare: ScriptedUpstream;
@@ -177,12 +178,12 @@ describe('upstreams that are silent before their response', { concurrency: false
     service = await startChat('sqlite::memory:', { overrides: { chatTimeLimits: { keepAliveMs: 200 } } });
     slow = await startScriptedUpstream();
     spare = await startScriptedUpstream();
-    await addScriptedModels(service.operator, slow, ['pensive'], { priority: 2 });
+    await addScriptedModels(service.operator, slow, MODELS, { priority: 2 });
     await service.operator.addChannel({
       vendor: 'openai',
       base_url: spare.url,
       credentials: { api_key: 'sk-spare' },
-      models: ['pensive'],
+      models: MODELS,
       priority: 1,
       options: { private: true },
     });
@@ -238,5 +239,28 @@ describe('upstreams that are silent before their response', { concurrency: false
     const refused = await hearAfterComment(json(400, JSON.stringify({ error: { message: 'too long' } })));
     assert.deepEqual([refused.status, refused.end?.kind], [200, 'refund']);
     assert.equal(JSON.parse(eventsOf(refused.text).at(-1) ?? '').error.message, 'too long');
+  });
+
+  test('a body that cannot follow a comment is an error, free of charge', async () => {
+    const usage = { input_tokens: 3, output_tokens: 5 };
+    const seen = Promise.withResolvers<void>();
+    slow.respondWith(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      await seen.promise;
+      response.end(JSON.stringify({ created: 1, data: [{ b64_json: 'aGk=' }], usage }));
+    });
+    spare.respondWith(json(200, JSON.stringify({ created: 1, data: [{ b64_json: 'aGk=' }], usage })));
+    const response = await fetch(`${service.baseUrl}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'painter', prompt: 'a cat', stream: true }),
+    });
+    let text = '';
+    for await (const bytes of response.body ?? []) {
+      text += Buffer.from(bytes).toString();
+      seen.resolve();
+    }
+    assert.equal(JSON.parse(eventsOf(text).at(-1) ?? '').error.code, 'upstream_error', text);
+    assert.equal((await service.waitUntilSettled())[0]?.kind, 'refund');
   });
 });

@@ -536,6 +536,12 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
       this.#failBeforeFirstByte(this.#unknownReason(conversion));
       return;
     }
+    const isStream = request.stream && conversion !== undefined;
+    // Comments have started a stream that cannot contain a body.
+    if (!isStream && clientResponse.streaming) {
+      this.#failBeforeFirstByte(malformedResponse());
+      return;
+    }
     for (const path of conversion?.dropped ?? []) clientResponse.addDropped(path);
     this.#markFinished();
     this.#reportSuccess(result.usage, this.#size);
@@ -545,7 +551,6 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     }
     charge.settle(result, this.#endAs('ok'));
     const masked = this.#mask.bytes(typeof shown === 'string' ? Buffer.from(shown) : shown);
-    const isStream = request.stream && conversion !== undefined;
     this.#sendEnd(() => {
       if (!isStream) return clientResponse.sendBody(JSON_CONTENT_TYPE, masked);
       clientResponse.openStream();
