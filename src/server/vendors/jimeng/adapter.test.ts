@@ -236,6 +236,18 @@ test('the vendor’s status words end jobs as failed; an unknown word ends none'
   }
 });
 
+test('an id in the vendor’s own response does not make it a gateway’s', async () => {
+  const handle = { reqKey: 'jimeng_t2v_v30', id: '77' };
+  const url = 'https://cdn.example.test/film.mp4';
+  for (const [data, state] of [
+    [{ task_id: '', status: 'done', video_url: url }, 'SUCCESS'],
+    [{ task_id: '77', status: 'not_found' }, 'FAILURE'],
+  ] as const) {
+    const context = fixedResponseContext({ json: { code: 10_000, message: 'Success', data } });
+    assert.equal((await jimeng.query(handle, context)).state, state);
+  }
+});
+
 test('a refused or unreadable poll does not change the task', async () => {
   const handle = await begin();
   for (const kind of [...MEANINGLESS_POLLS, '403', 'rate', 'billing'] as const) {

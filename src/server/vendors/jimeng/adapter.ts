@@ -411,8 +411,12 @@ export const jimeng: VendorAdapter = {
       if (ends) return failedTask(toRawResponse(response), { reason, cause, code, message, httpStatus });
       throw rejectedPoll(parseError(response, context.now()));
     }
-    const isOwnForm = parseCode(response) === OK && word !== undefined && data !== undefined && !('task_id' in data);
-    return isOwnForm ? toOutcome(data, response) : readGatewayTask(response, id, classifyReported);
+    // A gateway's task is in the same envelope, under another code and with its id.
+    const isOwnCode = asCode(asObject(response.json)?.code) === String(OK);
+    const isOwnForm = word !== undefined && data !== undefined && (isOwnCode || !('task_id' in data));
+    return isOwnForm && parseCode(response) === OK
+      ? toOutcome(data, response)
+      : readGatewayTask(response, id, classifyReported);
   },
 
   content: async (handle, raw, _variant, context) =>
