@@ -4,6 +4,7 @@ import type { AdapterContext } from '../../src/server/upstreams/upstream.ts';
 import { PollFailed } from '../../src/server/upstreams/upstream.ts';
 import type { Json, VendorAdapter } from '../../src/server/vendors/adapter.ts';
 import { jimeng } from '../../src/server/vendors/jimeng/adapter.ts';
+import { toRawResponse } from '../../src/server/vendors/json-calls.ts';
 import { kling } from '../../src/server/vendors/kling/adapter.ts';
 import { sora } from '../../src/server/vendors/sora/adapter.ts';
 import { fixedResponseContext, videoRequest } from './adapter-context.ts';
@@ -41,6 +42,8 @@ const VENDORS: readonly (readonly [VendorAdapter, model: string, path: string, h
   ],
   [sora, 'sora-2', '', { id: ID }, { id: 'video_77', object: 'video', status: 'completed', url: FILM }],
 ];
+
+const ACCOUNT = /"(?:user_id|group|channel_id|quota)"/;
 
 const video = (members: Fields): Fields => ({
   id: ID,
@@ -95,6 +98,7 @@ for (const [vendor, model, path, handle, own] of VENDORS) {
         const outcome = await submit(json);
         assert.ok(outcome.kind === 'accepted');
         assert.deepEqual([outcome.upstreamId, outcome.handle], [ID, handle]);
+        assert.doesNotMatch(JSON.stringify(outcome.raw), ACCOUNT);
       });
   });
 
@@ -107,10 +111,12 @@ for (const [vendor, model, path, handle, own] of VENDORS) {
   });
 
   test(`${vendor.name}: a gateway's task is followed`, async () => {
-    const working = await query(unified({ status: 'IN_PROGRESS', progress: '30%', data: own }));
-    assert.deepEqual([working.state, working.progress], ['IN_PROGRESS', 30]);
-    // Callers are shown the stored response, but not the operator's account.
-    assert.doesNotMatch(JSON.stringify(working.raw), /"(?:user_id|group|channel_id|quota)"/);
+    for (const data of [own, unified({ status: 'IN_PROGRESS', data: own })]) {
+      const working = await query(unified({ status: 'IN_PROGRESS', progress: '30%', data }));
+      assert.deepEqual([working.state, working.progress], ['IN_PROGRESS', 30]);
+      // Callers are shown the stored response, but not the operator's account.
+      assert.doesNotMatch(JSON.stringify(working.raw), ACCOUNT);
+    }
     assert.equal((await query(unified({ status: 'QUEUED', progress: '20%' }))).state, 'QUEUED');
     assert.equal((await query(video({ status: 'unknown', progress: 0 }))).state, 'UNKNOWN');
     await assert.rejects(query(unified({ status: 'SUCCESS', task_id: 'task_other', fail_reason: FILM })), PollFailed);
@@ -154,6 +160,15 @@ for (const [vendor, model, path, handle, own] of VENDORS) {
     }
   });
 }
+
+test("the operator's account is hidden in the responses of all vendors", () => {
+  const own = { status: 'done', url: FILM };
+  const json = unified({ status: 'SUCCESS', data: unified({ status: 'SUCCESS', data: own }) });
+  const raw = JSON.stringify(toRawResponse({ status: 200, headers: {}, text: '', json }));
+  assert.doesNotMatch(raw, ACCOUNT);
+  assert.match(raw, /"data":\{"status":"done"/);
+  assert.equal(toRawResponse({ status: 200, headers: {}, text: '', json: own }), own);
+});
 
 test('the units of the vendor are read through any number of gateways', () => {
   const own = { code: 0, data: { task_id: '77', task_status: 'succeed', final_unit_deduction: '2.5' } };

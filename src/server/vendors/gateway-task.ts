@@ -39,15 +39,6 @@ function gatewayTask(json: unknown): UntrustedObject | undefined {
   return asText(task?.status) === undefined || taskIdIn(task, MEMBERS) === undefined ? undefined : task;
 }
 
-/** Members about the operator's account at the gateway, which callers must not see: stored responses are shown to them. */
-const ACCOUNT_MEMBERS: ReadonlySet<string> = new Set(['user_id', 'username', 'group', 'channel_id', 'quota']);
-
-/** The task without the operator's account; the same object if it has nothing about it. */
-export const withoutAccount = (task: UntrustedObject): UntrustedObject =>
-  Object.keys(task).some((name) => ACCOUNT_MEMBERS.has(name))
-    ? Object.fromEntries(Object.entries(task).filter(([name]) => !ACCOUNT_MEMBERS.has(name)))
-    : task;
-
 const MAX_GATEWAYS = 4;
 
 /** The vendor's own response, which gateways keep in `data` of their task; any other response unchanged. */
@@ -82,7 +73,7 @@ export function readGatewayTask(
 ): QueryOutcome {
   const task = gatewayTask(response.json);
   if (task === undefined || !isAboutTask(task, id, MEMBERS)) throw unreadablePoll(response);
-  const raw = toRawResponse({ ...response, json: withoutAccount(task) });
+  const raw = toRawResponse({ ...response, json: task });
   const state = readTaskState(task.status);
   if (state === 'SUCCESS') return { state, artifact: gatewayArtifact(task), raw };
   if (state !== 'FAILURE') return defined({ state, progress: asPercent(task.progress), raw });

@@ -38,6 +38,7 @@ import {
   ownEntry,
   readTaskState,
 } from './untrusted-json.ts';
+import { withoutAccount } from './without-account.ts';
 
 /**
  * Helpers for adapters of vendors with JSON over HTTP: a key in a header, a task id as the whole handle, one GET for a
@@ -97,9 +98,12 @@ async function* inTurns(pieces: Iterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** The response in its stored form: its JSON, otherwise the start of its text. */
-export const toRawResponse = (response: BufferedResponse): Json =>
-  response.json === undefined ? response.text.slice(0, 2_000) : (response.json as Json);
+/** The response in its stored form: its JSON without the operator's account, otherwise the start of its text. */
+export function toRawResponse({ json, text }: BufferedResponse): Json {
+  if (json === undefined) return text.slice(0, 2_000);
+  const response = asObject(json);
+  return (response === undefined ? json : withoutAccount(response)) as Json;
+}
 
 /** The id in a handle of `acceptedSubmit`; empty for anything else, which the vendor does not know. */
 export const parseIdHandle = (handle: Json): string => asId(asObject(handle)?.id) ?? '';

@@ -27,7 +27,7 @@ import {
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { fileAddressIn, gatewayArtifact, submittedTaskId, withoutAccount } from '../gateway-task.ts';
+import { fileAddressIn, gatewayArtifact, submittedTaskId } from '../gateway-task.ts';
 import {
   ambiguousSubmit,
   applyExtraFields,
@@ -60,6 +60,7 @@ import {
   ownEntry,
   readTaskState,
 } from '../untrusted-json.ts';
+import { withoutAccount } from '../without-account.ts';
 
 /**
  * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers;
