@@ -47,6 +47,8 @@ test('a poll that the content check refuses ends the job; another refused poll d
     assert.deepEqual([state, error?.reason, error?.cause], ['FAILURE', 'policy', 'result_refused']);
   }
   await assert.rejects(query({ code: 'invalid-argument', error: 'Invalid request.' }, 400), PollFailed);
+  // About the account, whose jobs go on.
+  await assert.rejects(query({ code: 'forbidden', error: 'Your team violated the content policy.' }, 403), PollFailed);
 });
 
 test('a row number next to the id of a gateway’s task is not the job', async () => {

@@ -316,7 +316,8 @@ export const xai: VendorAdapter = {
     const isGone = response.status === 404 && error.isPage !== true;
     if (isGone) return failedTask(toRawResponse(response), { ...error, reason: 'missing' });
     // A film that the vendor's content check withheld is a 400 of the poll, too.
-    if (error.reason === 'policy') return failedTask(toRawResponse(response), { ...error, cause: 'result_refused' });
+    const isWithheld = response.status === 400 && error.reason === 'policy';
+    if (isWithheld) return failedTask(toRawResponse(response), { ...error, cause: 'result_refused' });
     throw rejectedPoll(error);
   },
 
