@@ -296,6 +296,8 @@ describe('the wire forms of the Model Context Protocol', () => {
     assert.deepEqual(plain.dropped, ['metadata.nonsense']);
     const asText = { seconds: ' 10 ', metadata: JSON.stringify(metadata), inputs: JSON.stringify(inputs) };
     assert.deepEqual(await quote(asText), plain);
+    const withNulls = { inputs: JSON.stringify([{ ...inputs[0], url: null }]), size: null };
+    assert.deepEqual(await quote({ seconds: 10, metadata, ...withNulls }), plain);
     const withEmpty = { size: '', mode: '', inputs: [{ ...inputs[0], url: '', file_id: '', at: '', name: '' }] };
     assert.deepEqual(await quote({ seconds: '10', metadata, ...withEmpty }), plain);
     assert.deepEqual(await quote({ seconds: '', metadata: '', inputs: '' }), await quote({}));
@@ -306,6 +308,19 @@ describe('the wire forms of the Model Context Protocol', () => {
     for (const given of [{ seconds: 'ten' }, { seconds: '1e1' }, { inputs: '{}' }, { metadata: '[' }, { prompt: '' }]) {
       const { body } = await post(toolCall('quote_video', { prompt: 'x', ...given }));
       assert.match(body.result?.content?.[0]?.text ?? '', new RegExp(`^${Object.keys(given)[0]} `));
+    }
+  });
+
+  it('takes an object as text only within the bounds of a body', async () => {
+    for (const metadata of [
+      '{"a":"\\u0000"}',
+      '{"\\ud800":1}',
+      '{"__proto__":{"a":1}}',
+      `{"a":[${'0,'.repeat(50_000)}0]}`,
+      `{"a":${'['.repeat(64)}${']'.repeat(64)}}`,
+    ]) {
+      const { body } = await post(toolCall('quote_video', { prompt: 'x', metadata }));
+      assert.match(body.result?.content?.[0]?.text ?? '', /^metadata /, metadata.slice(0, 40));
     }
   });
 

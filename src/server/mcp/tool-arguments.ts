@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { isObject } from '../../contract/objects.ts';
-import { tryParse } from '../platform/json.ts';
+import { JsonRejectedError, parseRequestJson } from '../platform/json.ts';
 
 /** The keywords by which arguments are read. */
 interface Declaration {
@@ -11,8 +11,8 @@ interface Declaration {
 }
 
 /**
- * The arguments of a call in the types that the tool declares. Programs between a model and this service send an empty
- * text for what the model left out, and numbers, lists and objects as text. The model cannot correct either, because it
+ * The arguments of a call in the types that the tool declares. Programs between a model and this service send null or an
+ * empty text for what the model left out, and numbers, lists and objects as text. The model cannot correct either, because it
  * wrote neither. What the text does not show to be of the declared type stays for the validator.
  */
 export const readToolArguments = (schema: TSchema, given: unknown): unknown => readValue(schema as Declaration, given);
@@ -34,9 +34,9 @@ function readMembers(
   const members: Record<string, unknown> = { ...given };
   for (const [name, declaration] of Object.entries(properties)) {
     if (!Object.hasOwn(members, name)) continue;
-    const isLeftOut = members[name] === '' && !required.includes(name);
-    if (isLeftOut) delete members[name];
-    else members[name] = readValue(declaration, members[name]);
+    const value = members[name];
+    if (value === null || (value === '' && !required.includes(name))) delete members[name];
+    else members[name] = readValue(declaration, value);
   }
   return members;
 }
@@ -47,7 +47,7 @@ const NUMBER = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 const TEXTS: Readonly<Record<string, (text: string) => unknown>> = {
   integer: toNumber,
   number: toNumber,
-  boolean: (text) => ({ true: true, false: false })[text.trim()],
+  boolean: (text) => parseAs(text, (value) => typeof value === 'boolean'),
   array: (text) => parseAs(text, Array.isArray),
   object: (text) => parseAs(text, isObject),
 };
@@ -56,7 +56,13 @@ function toNumber(text: string): number | undefined {
   return NUMBER.test(text.trim()) ? Number(text) : undefined;
 }
 
+/** Within the bounds of a request's body, which does not see what is inside a text. */
 function parseAs(text: string, isExpected: (value: unknown) => boolean): unknown {
-  const value = tryParse(text);
-  return isExpected(value) ? value : undefined;
+  try {
+    const value = parseRequestJson(Buffer.from(text));
+    return isExpected(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof JsonRejectedError) return undefined;
+    throw error;
+  }
 }

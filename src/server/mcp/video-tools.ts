@@ -18,7 +18,7 @@ import type { Clock } from '../platform/clock.ts';
 import { withinTime } from '../platform/concurrency.ts';
 import { DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
-import { dropDeclaredNulls, validatorFor } from '../platform/http/schema-validation.ts';
+import { validatorFor } from '../platform/http/schema-validation.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { GenerationRequest } from '../video/generation-request.ts';
@@ -130,9 +130,8 @@ export class VideoTools {
   async call(name: ToolName, given: unknown, call: ToolCall): Promise<ToolResult> {
     const { metrics } = this.#dependencies;
     try {
-      // Programs whose models must name every argument send null for those that are left out.
-      dropDeclaredNulls(TOOLS[name].input, given);
-      const checked = validatorFor(TOOLS[name].input)(readToolArguments(TOOLS[name].input, given));
+      const { input } = TOOLS[name];
+      const checked = validatorFor(input)(readToolArguments(input, given));
       if ('error' in checked) throw checked.error;
       const handle = this.#handlers[name] as (given: unknown, call: ToolCall) => Promise<object>;
       const result = toResult(await endInTime(name, handle(checked.value, call)));
