@@ -8,7 +8,8 @@ import { S3Client, S3FileStorage } from './s3.ts';
 type Reply = readonly [status: number, body?: string, headers?: Record<string, string>];
 
 /** A store in a bucket whose service gives prepared responses, and the requests it received. */
-function storeOf(endpoint: string, ...replies: Reply[]) {
+function storeOf(place: string, ...replies: Reply[]) {
+  const [endpoint = '', bucket = 'films'] = place.split(' ');
   const requests: OutboundRequest[] = [];
   const outbound = {
     request: async (request: OutboundRequest) => {
@@ -17,15 +18,17 @@ function storeOf(endpoint: string, ...replies: Reply[]) {
       return { status, headers, body: Readable.from([body]) } as unknown as OutboundResponse;
     },
   } as OutboundClient;
-  const options = { endpoint, region: 'r', bucket: 'films', accessKey: 'k', secretKey: 's' };
+  const options = { endpoint, region: 'r', bucket, accessKey: 'k', secretKey: 's' };
   return { storage: new S3FileStorage(new S3Client(options, outbound), 'copies/'), requests };
 }
 
 describe('S3FileStorage', () => {
   it('names the bucket in the host where the service refuses it in the path', async () => {
-    for (const [endpoint, base] of [
+    for (const [place, base, prefix = ''] of [
       ['https://oss-cn-hangzhou.aliyuncs.com', 'https://films.oss-cn-hangzhou.aliyuncs.com'],
-      ['https://films.oss-cn-hangzhou.aliyuncs.com', 'https://films.oss-cn-hangzhou.aliyuncs.com'],
+      // Earlier releases stored under these keys.
+      ['https://films.oss-cn-hangzhou.aliyuncs.com', 'https://films.oss-cn-hangzhou.aliyuncs.com', 'films/'],
+      ['https://obs.cn-north-4.myhuaweicloud.com my.films', 'https://obs.cn-north-4.myhuaweicloud.com/my.films'],
       ['https://cos.ap-guangzhou.myqcloud.com', 'https://films.cos.ap-guangzhou.myqcloud.com'],
       ['https://tos-s3-cn-beijing.volces.com', 'https://films.tos-s3-cn-beijing.volces.com'],
       ['https://obs.cn-north-4.myhuaweicloud.com', 'https://films.obs.cn-north-4.myhuaweicloud.com'],
@@ -33,12 +36,12 @@ describe('S3FileStorage', () => {
       ['https://films.example.com', 'https://films.example.com/films'],
       ['https://gate.example/s3', 'https://gate.example/s3/films'],
     ] as const) {
-      const { storage, requests } = storeOf(endpoint, [404], [200]);
+      const { storage, requests } = storeOf(place, [404], [200]);
       await storage.size('id');
       for await (const _ of storage.list());
       const [object, list] = requests.map(({ url }) => url);
-      assert.equal(object, `${base}/copies/id`);
-      assert.equal(list, `${new URL(base).href}?list-type=2&prefix=copies%2F`);
+      assert.equal(object, `${base}/${prefix}copies/id`);
+      assert.equal(list, `${new URL(base).href}?list-type=2&prefix=${encodeURIComponent(prefix)}copies%2F`);
     }
   });
 

@@ -14,7 +14,7 @@ export class S3FileStorage implements MarkedStorage {
   /** @param prefix prefix of the object keys; may be empty */
   constructor(client: S3Client, prefix: string) {
     this.#client = client;
-    this.#prefix = prefix;
+    this.#prefix = client.keyPrefix + prefix;
   }
 
   async put(id: string, path: string, { bytes, sha256 }: { bytes: number; sha256: string }): Promise<void> {
@@ -154,13 +154,24 @@ class S3Error extends Error {
 /** Alibaba, Tencent, Volcengine and Huawei refuse a bucket in the path (SecondLevelDomainForbidden and the like). */
 const BUCKET_IN_HOST = /\.(?:aliyuncs|myqcloud|i?volces|myhuaweicloud)\.com$/;
 
-/** URL of a bucket: in the path, or before the host where the service wants that. */
-function toBucketUrl(endpoint: string, bucket: string): string {
+/** Where the keys of a bucket are addressed. */
+interface BucketAddress {
+  readonly url: string;
+  /** The part of every key that the address implies. */
+  readonly keyPrefix: string;
+}
+
+/** Address of a bucket: in the path, or before the host where the service wants that. */
+function toBucketAddress(endpoint: string, bucket: string): BucketAddress {
+  const inPath = { url: `${endpoint}/${encodeURIComponent(bucket)}`, keyPrefix: '' };
   const url = new URL(endpoint);
-  if (!BUCKET_IN_HOST.test(url.hostname)) return `${endpoint}/${encodeURIComponent(bucket)}`;
-  // Their consoles show the host with the bucket too.
-  if (!url.hostname.startsWith(`${bucket}.`)) url.hostname = `${bucket}.${url.hostname}`;
-  return url.href.replace(/\/$/, '');
+  if (!BUCKET_IN_HOST.test(url.hostname)) return inPath;
+  // The host as the consoles of these services show it. The path that earlier releases added has become part of the keys.
+  if (url.hostname.startsWith(`${bucket}.`)) return { url: endpoint, keyPrefix: `${bucket}/` };
+  // Certificates cover one label before the host.
+  if (bucket.includes('.')) return inPath;
+  url.hostname = `${bucket}.${url.hostname}`;
+  return { url: url.href.replace(/\/$/, ''), keyPrefix: '' };
 }
 
 /** S3 answers an upload only after its last byte has arrived. */
@@ -173,9 +184,11 @@ const MAX_MESSAGE_LENGTH = 200;
  */
 export class S3Client {
   readonly #options: S3Options;
+  readonly #address: BucketAddress;
   readonly #outbound: OutboundClient;
   constructor(options: S3Options, outbound: OutboundClient) {
     this.#options = options;
+    this.#address = toBucketAddress(options.endpoint, options.bucket);
     this.#outbound = outbound;
   }
 
@@ -183,14 +196,19 @@ export class S3Client {
     return this.#options.bucket;
   }
 
+  /** Precedes every key of this service. */
+  get keyPrefix(): string {
+    return this.#address.keyPrefix;
+  }
+
   /**
    * @returns the response with a 2xx status and an unread body; undefined for 404
    * @throws S3Error, OutboundError
    */
   async send({ method, key, query = {}, headers = {}, body }: S3Request): Promise<OutboundResponse | undefined> {
-    const { endpoint, bucket, region, accessKey, secretKey } = this.#options;
+    const { region, accessKey, secretKey } = this.#options;
     const path = key.split('/').map(encodeURIComponent).join('/');
-    const url = new URL(toBucketUrl(endpoint, bucket) + (key === '' ? '' : `/${path}`));
+    const url = new URL(this.#address.url + (key === '' ? '' : `/${path}`));
     url.search = new URLSearchParams(query).toString();
     const signed = await new AwsV4Signer({
       method,
