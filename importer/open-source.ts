@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import type * as mysql from 'mysql2/promise';
 import { loadPg, PostgresHosts } from '../src/server/platform/db/postgres.ts';
+import { findUnencodedPassword } from '../src/server/platform/setting-readers.ts';
 import { openSourceDatabase, type SourceDatabase, type SourceRow } from './source.ts';
 
 /**
@@ -22,6 +23,9 @@ export async function openSource(url: string): Promise<SourceDatabase> {
     throw new Error(
       'The source is named sqlite:PATH, postgres://USER:PASSWORD@HOST/NAME or mysql://USER:PASSWORD@HOST/NAME.',
     );
+  // Not with the URL, whose host would be a part of the password.
+  if (findUnencodedPassword(url) !== undefined)
+    throw new Error('Encode the password in the address of the source: write %23, %2F or %3F for #, / or ? in it.');
   try {
     return await open(url);
   } catch (error) {
@@ -38,20 +42,27 @@ export function describeUrl(url: string): string {
 const load = createRequire(import.meta.url);
 
 /** Values of `tls` in a URL, as in the SQL_DSN of both programs. */
-const MYSQL_TLS: Readonly<Record<string, mysql.ConnectionOptions>> = {
-  true: { ssl: {} },
-  'skip-verify': { ssl: { rejectUnauthorized: false } },
-};
+const MYSQL_TLS: ReadonlyMap<string, mysql.ConnectionOptions> = new Map([
+  ['true', { ssl: {} }],
+  ['skip-verify', { ssl: { rejectUnauthorized: false } }],
+  ['preferred', {}],
+  ['false', {}],
+]);
 
 /** Connects, with TLS if the URL or the server asks for it, as clouds such as TiDB's and Azure do. */
-async function connectToMysql(url: string, tls = new URL(url).searchParams.get('tls')): Promise<mysql.Connection> {
+async function connectToMysql(
+  url: string,
+  tls = new URL(url).searchParams.get('tls') ?? 'preferred',
+): Promise<mysql.Connection> {
+  const encryption = MYSQL_TLS.get(tls);
+  if (encryption === undefined) throw new Error(`tls must be one of ${[...MYSQL_TLS.keys()].join(', ')}`);
   // Loaded on first use, because a service never needs the driver.
   const { createConnection } = load('mysql2/promise') as typeof mysql;
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const socketPath = searchParams.get('socket');
   return createConnection({
     ...(socketPath === null ? { host: hostname, port: Number(port || '3306') } : { socketPath }),
-    ...MYSQL_TLS[tls ?? ''],
+    ...encryption,
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
@@ -60,7 +71,7 @@ async function connectToMysql(url: string, tls = new URL(url).searchParams.get('
     // Returns values as the server writes them, without rounding numbers or guessing time zones.
     typeCast: (field) => field.string('utf8'),
   }).catch((error: Error) => {
-    if (tls !== null || !/insecure transport/i.test(error.message)) throw error;
+    if (tls !== 'preferred' || !/insecure transport/i.test(error.message)) throw error;
     return connectToMysql(url, 'true');
   });
 }

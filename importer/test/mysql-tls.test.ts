@@ -53,7 +53,18 @@ it('uses TLS where a MySQL server asks for it, and verifies unless told otherwis
     ['', /self-signed certificate/],
     ['?tls=true', /self-signed certificate/],
     ['?tls=skip-verify', /Access denied/],
+    ['?tls=preferred', /self-signed certificate/],
     ['?tls=false', /insecure transport/],
+    ['?tls=verify_identity', /tls must be one of true, skip-verify, preferred, false$/],
+    ['?tls=constructor', /tls must be/],
   ] as const)
     await assert.rejects(openSource(url + query), reason, query);
+});
+
+it('shows no part of a password that is not encoded', async () => {
+  for (const scheme of ['mysql', 'postgres'])
+    await assert.rejects(
+      openSource(`${scheme}://u:123#secret@db/x`),
+      /^Error: Encode the password(?!.*(?:123|secret))/,
+    );
 });

@@ -273,7 +273,12 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
     'The source is named sqlite:PATH, postgres://USER:PASSWORD@HOST/NAME or mysql://USER:PASSWORD@HOST/NAME.',
     '来源的写法为 sqlite:PATH、postgres://USER:PASSWORD@HOST/NAME 或 mysql://USER:PASSWORD@HOST/NAME。',
   ],
-  ['# cannot be read: #', '无法读取 #：#'],
+  ['# cannot be read: ##', '无法读取 #：##'],
+  ['tls must be one of #', 'tls 须为以下之一：#'],
+  [
+    'Encode the password in the address of the source: write %23, %2F or %3F for #, / or ? in it.',
+    '请对来源地址中的密码编码：将其中的 #、/ 或 ? 写为 %23、%2F 或 %3F。',
+  ],
   [
     'The source has no table #: it is no database of new-api or one-api.',
     '来源没有数据表 #，不是 new-api 或 one-api 的数据库。',
