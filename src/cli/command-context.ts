@@ -73,8 +73,8 @@ const OWN_NAMES = 'localhost,127.0.0.1,[::1]';
  * and in a network that requires one no service could be reached.
  */
 function useEnvironmentProxy(env: NodeJS.ProcessEnv): void {
-  const http = env.http_proxy || env.HTTP_PROXY;
-  const https = env.https_proxy || env.HTTPS_PROXY;
+  const http = toProxyUrl(env.http_proxy || env.HTTP_PROXY);
+  const https = toProxyUrl(env.https_proxy || env.HTTPS_PROXY);
   if (!http && !https) return;
   const exceptions = [env.no_proxy || env.NO_PROXY, OWN_NAMES].filter(Boolean).join(',');
   try {
@@ -82,9 +82,15 @@ function useEnvironmentProxy(env: NodeJS.ProcessEnv): void {
       .getBuiltinModule('node:http')
       .setGlobalProxyFromEnv({ http_proxy: http, https_proxy: https, no_proxy: exceptions });
   } catch {
-    throw new UsageError('HTTP_PROXY or HTTPS_PROXY is not a URL. Give one such as http://proxy.example.com:3128.');
+    throw new UsageError(
+      'HTTP_PROXY or HTTPS_PROXY names no proxy that can be used. Give one such as http://proxy.example.com:3128.',
+    );
   }
 }
+
+/** Without a scheme a proxy is one for HTTP, as for curl. */
+const toProxyUrl = (given: string | undefined): string | undefined =>
+  !given || given.includes('://') ? given : `http://${given}`;
 
 function parseOrganization(slug: string | undefined): string | undefined {
   if (slug === undefined || /^[a-z0-9][a-z0-9-]{1,38}[a-z0-9]$/.test(slug)) return slug;

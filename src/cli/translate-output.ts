@@ -471,8 +471,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ],
   ['"#" is not a URL of a service. Give one such as #.', '“#”不是服务地址。请使用 # 这样的地址。'],
   [
-    'HTTP_PROXY or HTTPS_PROXY is not a URL. Give one such as http://proxy.example.com:3128.',
-    'HTTP_PROXY 或 HTTPS_PROXY 不是 URL。请使用 http://proxy.example.com:3128 这样的地址。',
+    'HTTP_PROXY or HTTPS_PROXY names no proxy that can be used. Give one such as http://proxy.example.com:3128.',
+    'HTTP_PROXY 或 HTTPS_PROXY 中的代理无法使用。请使用 http://proxy.example.com:3128 这样的地址。',
   ],
   ['Name a command; --help lists them.', '请给出命令，可用 --help 查看。'],
   ['# is not JSON. Correct it or remove it.', '# 不是 JSON，请更正或删除。'],

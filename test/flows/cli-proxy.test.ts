@@ -41,10 +41,15 @@ it('the command line uses the proxy of the environment, but not for this machine
   await run('https://gate.example', {});
   assert.match(proxy.targets.join(), /^gate\.example:443/);
   proxy.targets.length = 0;
+  await run('http://gate.example', { HTTP_PROXY: new URL(proxy.url).host });
+  assert.match(proxy.targets.join(), /^http:\/\/gate\.example\/v1/);
+  proxy.targets.length = 0;
   await run(service.url, {});
   await run(service.url.replace('127.0.0.1', 'localhost'), { NO_PROXY: 'gate.example' });
   assert.ok(service.targets.length >= 1 && proxy.targets.length === 0, proxy.targets.join());
-  const { code, stderr } = await run('http://gate.example', { HTTP_PROXY: 'nonsense' });
-  assert.equal(code, 2);
-  assert.match(stderr, /HTTP_PROXY or HTTPS_PROXY is not a URL/);
+  for (const HTTP_PROXY of ['no proxy', 'ftp://proxy.example']) {
+    const { code, stderr } = await run('http://gate.example', { HTTP_PROXY });
+    assert.equal(code, 2);
+    assert.match(stderr, /HTTP_PROXY or HTTPS_PROXY names no proxy/);
+  }
 });
