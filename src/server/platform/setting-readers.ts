@@ -179,7 +179,7 @@ export const list = (
  * characters of the password would be dialled, and shown in errors. Undefined: nothing is wrong.
  */
 export const findUnencodedPassword = (url: string): string | undefined =>
-  /^\w+:\/\/[^/?#]*(?:.*#|\/[^?]*@|\?[^=]*@)/s.test(url)
+  /^\w+:\/\/[^/?#]*(?:.*#.*@|\/[^?]*@|\?[^=]*@)/s.test(url)
     ? 'has a #, / or ? in its password: write %23, %2F or %3F instead'
     : undefined;
 

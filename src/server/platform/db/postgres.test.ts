@@ -52,7 +52,7 @@ it('names the server to the programs of PostgreSQL without its password', () => 
 it('asks for the encoding of a password that ends the host', () => {
   for (const password of ['secret#1', '1#secret', 'secret/1', '1/secret', 'secret?1', '1?secret', 'a@secret#c'])
     assert.throws(() => parsePostgresUrl(`postgres://u:${password}@a/x`), /^TypeError: (?!.*secret).*password.*%23/);
-  for (const path of ['/x?options=a@b', '?host=/run&user=a@b', '/x'])
+  for (const path of ['/x?options=a@b', '?host=/run&user=a@b', '/x', '/x#replica'])
     assert.doesNotThrow(() => parsePostgresUrl(`postgres://a${path}`), path);
 });
 
