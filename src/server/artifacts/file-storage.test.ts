@@ -6,7 +6,7 @@ import { createServer, get, type IncomingMessage } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { DiskFileStorage, FileRangeStream } from './file-storage.ts';
@@ -94,18 +94,27 @@ describe('DiskFileStorage on file systems that lack something', () => {
 
   it('copies a file that cannot be renamed to another device', async (t) => {
     const { folder, received, storage } = await setUp(t);
+    const other = `${received}.2`;
+    await writeFile(other, BYTES);
     const { rename } = fs.promises;
     t.mock.method(fs.promises, 'rename', (from: string, to: string) =>
-      from === received ? failing('EXDEV')() : rename(from, to),
+      dirname(from) === folder ? failing('EXDEV')() : rename(from, to),
     );
     syncBuiltinESMExports();
     t.after(() => {
       t.mock.restoreAll();
       syncBuiltinESMExports();
     });
-    await storage.put(ID, received);
+    // Two attempts, of which one has lost its lease.
+    await Promise.all([storage.put(ID, received), storage.put(ID, other)]);
     assert.deepEqual(await read(storage), BYTES);
-    assert.deepEqual((await readdir(folder, { recursive: true })).sort(), ['files', 'files/ab', `files/ab/${ID}`]);
+    const names = async () => (await readdir(folder, { recursive: true })).sort();
+    assert.deepEqual(await names(), ['files', 'files/ab', `files/ab/${ID}`]);
+    await writeFile(received, BYTES);
+    t.mock.method(fs.promises, 'rename', failing('EXDEV'));
+    syncBuiltinESMExports();
+    await assert.rejects(storage.put(ID, received), /EXDEV/);
+    assert.deepEqual(await names(), ['files', 'files/ab', `files/ab/${ID}`, 'received']);
   });
 
   it('keeps a file whose directory cannot be synced, and reports a failed sync', async (t) => {

@@ -1,6 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { DAY_MS } from '../../contract/time-units.ts';
@@ -130,9 +130,15 @@ export class DiskFileStorage implements MarkedStorage {
  * rename from one of their disks to another.
  */
 async function copyThenRename(path: string, target: string): Promise<void> {
-  const draft = `${target}.draft`;
-  await pipeline(createReadStream(path), createWriteStream(draft, { flush: true }));
-  await rename(draft, target);
+  // Named after the attempt: an earlier one that has lost its lease may still be writing.
+  const draft = join(dirname(target), `${basename(path)}.draft`);
+  try {
+    await pipeline(createReadStream(path), createWriteStream(draft, { flush: true }));
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
   await rm(path, { force: true });
 }
 
