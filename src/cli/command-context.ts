@@ -65,7 +65,7 @@ export async function createCommandContext(options: GlobalOptions, output: Outpu
   };
 }
 
-/** Names of this machine, which another one would take for itself. */
+/** Names of this machine, which a proxy would take for its own. */
 const OWN_NAMES = 'localhost,127.0.0.1,[::1]';
 
 /**
