@@ -174,7 +174,7 @@ export function warnOfSharedDisk(path: string): string | undefined {
   const name = SHARED_FILE_SYSTEMS.get(statfsSync(directory).type >>> 0);
   return (
     name &&
-    `DATABASE_URL: ${directory} is on ${name}, where SQLite files get damaged. Use a local disk (with Docker a volume, not a folder of the host), or PostgreSQL.`
+    `DATABASE_URL: ${directory} is on ${name}, where SQLite files can get damaged. Use a local disk (with Docker a volume, not a folder of the host), or PostgreSQL.`
   );
 }
 
