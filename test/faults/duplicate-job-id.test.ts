@@ -10,7 +10,7 @@ const MODEL = 'MiniMax-Hailuo-02';
 forEachDatabase((_name, _open, freshUrl) => {
   let service: VideoService;
   before(async () => {
-    const options = { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '1' }, sandbox: { latencyMs: 300 } };
+    const options = { env: { AMBIGUOUS_SUBMIT_TTL_SECONDS: '1' }, sandbox: { latencyMs: 1_000 } };
     service = await startVideoService(await freshUrl(), options, [{ name: 'hailuo', model: MODEL }]);
   });
   after(() => service.stop());
