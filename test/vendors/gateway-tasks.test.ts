@@ -102,6 +102,15 @@ for (const [vendor, model, path, handle, own] of VENDORS) {
       });
   });
 
+  test(`${vendor.name}: other ids and states next to the vendor's own do not count`, async () => {
+    const json =
+      vendor === sora
+        ? { id: ID, task_id: 'internal', object: 'video', status: 'queued' }
+        : { ...own, id: 'request', status: 'success', data: { task_id: ID } };
+    const outcome = await submit(json);
+    assert.equal(outcome.kind === 'accepted' && outcome.upstreamId, ID);
+  });
+
   test(`${vendor.name}: an error of a gateway is the channel's fault`, async () => {
     for (const [status, json, reason] of ERRORS) {
       const outcome = await submit(json, status);

@@ -29,9 +29,11 @@ const MEMBERS: TaskMembers = { ids: ['task_id', 'id'], state: 'status' };
 /** A gateway's code for an unknown id, under HTTP 400. */
 export const NO_SUCH_TASK = 'task_not_exist';
 
-/** The id in an accepted submit, the vendor's own `{code, data: {task_id}}` included. */
-export const submittedTaskId = (json: unknown): string | undefined =>
-  taskIdIn(unwrapTask(json, MEMBERS), MEMBERS) ?? asId(asObject(json)?.data);
+/** The id in an accepted submit. An envelope may have an id and a status of its own next to the vendor's own `data`. */
+export function submittedTaskId(json: unknown): string | undefined {
+  const data = asObject(json)?.data;
+  return asId(asObject(data)?.task_id) ?? taskIdIn(unwrapTask(json, MEMBERS), MEMBERS) ?? asId(data);
+}
 
 /** The task in a gateway's form; undefined for a vendor's own form, which has no id next to a `status`. */
 function gatewayTask(json: unknown): UntrustedObject | undefined {

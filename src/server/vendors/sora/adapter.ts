@@ -27,7 +27,7 @@ import {
   type VendorAdapter,
   type VideoRequest,
 } from '../adapter.ts';
-import { fileAddressIn, gatewayArtifact, submittedTaskId } from '../gateway-task.ts';
+import { fileAddressIn, gatewayArtifact } from '../gateway-task.ts';
 import {
   ambiguousSubmit,
   applyExtraFields,
@@ -42,6 +42,7 @@ import {
   readReason,
   refusedSubmit,
   rejectedPoll,
+  taskIdIn,
   toMultipart,
   toRawResponse,
   toVendorError,
@@ -248,7 +249,7 @@ function withDocumentedTypes(video: UntrustedObject): UntrustedObject {
 function parseSubmit(response: BufferedResponse, context: AdapterContext): SubmitOutcome {
   const video = unwrapTask(response.json);
   if (isRefusedSubmit(response, video)) return refusedSubmit(parseError(response, context.now()), response);
-  const id = submittedTaskId(response.json);
+  const id = taskIdIn(video) ?? asId(asObject(response.json)?.data);
   if (id === undefined || response.status >= 300) throw ambiguousSubmit(response);
   const artifact = stateOf(video) === 'SUCCESS' ? gatewayArtifact(video) : undefined;
   // An upstream that generates the video while the caller waits may keep no task that could be polled.
