@@ -109,6 +109,10 @@ for (const [vendor, model, path, handle, own] of VENDORS) {
         : { ...own, id: 'request', status: 'success', data: { task_id: ID } };
     const outcome = await submit(json);
     assert.equal(outcome.kind === 'accepted' && outcome.upstreamId, ID);
+    if (vendor === sora) return;
+    const done = { ...own, id: 'request', status: 'success', data: { ...(own.data as Fields), task_id: ID } };
+    assert.equal((await query(done)).state, 'SUCCESS');
+    assert.deepEqual(await fileFor(done), { kind: 'fetch', url: FILM, headers: {}, trusted: false });
   });
 
   test(`${vendor.name}: an error of a gateway is the channel's fault`, async () => {

@@ -341,6 +341,14 @@ function toOutcome(data: UntrustedObject, response: BufferedResponse): QueryOutc
 const videoUrlOf = (data: UntrustedObject | undefined): string | undefined =>
   asUrl(data?.video_url) ?? firstUrl(data?.video_urls);
 
+/** The task in the vendor's own form. A gateway's is in the same envelope, under another code and with its id. */
+function ownTask(json: unknown): UntrustedObject | undefined {
+  const { code, data } = asObject(json) ?? {};
+  const task = asObject(data);
+  if (task === undefined || asText(task.status) === undefined) return undefined;
+  return asCode(code) === String(OK) || !('task_id' in task) ? task : undefined;
+}
+
 /** A gateway may add the code of the vendor's error. */
 const classifyReported = (reported: ReportedReason, word: unknown): ErrorClass =>
   ownEntry(ERROR_CLASSES, reported.code) ?? classifyByWords(reported) ?? classifyFailureWord(word) ?? UNKNOWN_FAILURE;
@@ -411,17 +419,15 @@ export const jimeng: VendorAdapter = {
       if (ends) return failedTask(toRawResponse(response), { reason, cause, code, message, httpStatus });
       throw rejectedPoll(parseError(response, context.now()));
     }
-    // A gateway's task is in the same envelope, under another code and with its id.
-    const isOwnCode = asCode(asObject(response.json)?.code) === String(OK);
-    const isOwnForm = word !== undefined && data !== undefined && (isOwnCode || !('task_id' in data));
-    return isOwnForm && parseCode(response) === OK
-      ? toOutcome(data, response)
-      : readGatewayTask(response, id, classifyReported);
+    const own = parseCode(response) === OK ? ownTask(response.json) : undefined;
+    return own === undefined ? readGatewayTask(response, id, classifyReported) : toOutcome(own, response);
   },
 
-  content: async (handle, raw, _variant, context) =>
-    gatewayFile(raw, { id: parseHandle(handle).id, vendor: 'jimeng' }, context) ??
-    publicFile(videoUrlOf(asObject(asObject(raw)?.data))),
+  async content(handle, raw, _variant, context) {
+    const own = ownTask(raw);
+    const file = own ? undefined : gatewayFile(raw, { id: parseHandle(handle).id, vendor: 'jimeng' }, context);
+    return file ?? publicFile(videoUrlOf(own));
+  },
 
   async checkCredentials(context) {
     const response = await sendAction(context, 'query', { req_key: 'jimeng_t2v_v30', task_id: '0' });

@@ -123,8 +123,15 @@ const classifyFailure = (message: string, word: unknown): ErrorClass =>
 const classifyReported = ({ code, message = '' }: ReportedReason, word: unknown): ErrorClass =>
   ownEntry(ERROR_CLASSES, code) ?? classifyFailure(message, word);
 
+/** The task in the vendor's own form. */
+function ownTask(json: unknown): UntrustedObject | undefined {
+  const task = asObject(asObject(json)?.data);
+  return asText(task?.task_status) === undefined ? undefined : task;
+}
+
 /** The vendor's task in a stored response, through any gateway. */
-const taskIn = (raw: Json): UntrustedObject | undefined => asObject(asObject(vendorResponse(raw))?.data);
+const taskIn = (raw: Json): UntrustedObject | undefined =>
+  ownTask(raw) ?? asObject(asObject(vendorResponse(raw))?.data);
 
 /** The task in an envelope that reports success. */
 const parseTask = (response: BufferedResponse): UntrustedObject | undefined =>
@@ -270,8 +277,8 @@ export const kling: VendorAdapter = {
     if (errorCode(response) !== undefined || response.status >= 300)
       throw rejectedPoll(parseError(response, context.now()));
     if (family === 'turbo') return toTurboOutcome(response, id, classifyFailure);
-    const task = parseTask(response);
-    if (!task || asText(task.task_status) === undefined) return readGatewayTask(response, id, classifyReported);
+    const task = isSuccessEnvelope(response) ? ownTask(response.json) : undefined;
+    if (!task) return readGatewayTask(response, id, classifyReported);
     if (isForeignId(task.task_id, id)) throw unreadablePoll(response);
     return toOutcome(task, response);
   },
@@ -296,7 +303,7 @@ export const kling: VendorAdapter = {
 
   async content(handle, raw, _variant, context) {
     const { family, id } = parseHandle(handle);
-    const file = family === 'turbo' ? undefined : gatewayFile(raw, { id, vendor: 'kling' }, context);
+    const file = family === 'turbo' || ownTask(raw) ? undefined : gatewayFile(raw, { id, vendor: 'kling' }, context);
     if (file !== undefined) return file;
     const url = asUrl(turboVideo(raw)?.url) ?? fileUrlOf(videosOf(taskIn(raw)));
     if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
