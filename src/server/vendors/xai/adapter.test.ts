@@ -47,7 +47,7 @@ test('a poll that the content check refuses ends the job; another refused poll d
     assert.deepEqual([state, error?.reason, error?.cause], ['FAILURE', 'policy', 'result_refused']);
   }
   await assert.rejects(query({ code: 'invalid-argument', error: 'Invalid request.' }, 400), PollFailed);
-  // About the account, whose jobs go on.
+  // About the account, whose jobs continue.
   await assert.rejects(query({ code: 'forbidden', error: 'Your team violated the content policy.' }, 403), PollFailed);
 });
 
