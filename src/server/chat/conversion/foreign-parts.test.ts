@@ -231,6 +231,16 @@ describe('reasoning that an upstream refuses', () => {
     );
   });
 
+  it('is no reason to repeat a request that only has other parts of other vendors', () => {
+    const id = 'c'.repeat(50);
+    const call = { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'f' } }] };
+    const body = { model: 'm', messages: [user, call, { role: 'tool', tool_call_id: id, content: 'ok' }] };
+    const request = parseChatRequest(CHAT_DIALECT, Buffer.from(JSON.stringify(body)), body, {});
+    assert.equal(withoutRefusedReasoning(request, 'gpt-5', refusal), undefined);
+    const messages = [user, { role: 'system', content: 'be brief' }];
+    assert.equal(refused(ANTHROPIC_MESSAGES_DIALECT, { model: 'm', max_tokens: 9, messages }, refusal), undefined);
+  });
+
   it('is removed for every signer, and nothing else is', () => {
     const said = { role: 'assistant', content: 'y', name: 'a' };
     const reasoning = { reasoning: 'hm', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] };

@@ -131,7 +131,8 @@ function searchMessages(body: UntrustedObject, target: Target, notes: DroppedFie
       return [isClaude ? withAcceptedId(element, block) : element];
     }),
   );
-  if (messages === undefined) return accepted && { messages: accepted };
+  // Accepted roles alone were sent before, and refused.
+  if (messages === undefined) return accepted && !isRefused ? { messages: accepted } : undefined;
   if (isBlank(body.thinking) || !lacksThinking(messages)) return { messages };
   const changes = { messages, thinking: undefined, context_management: undefined };
   for (const name of ['thinking', 'context_management']) if (!isBlank(body[name])) notes.drop(name);
@@ -185,7 +186,8 @@ function searchChat({ messages: given }: UntrustedObject, target: Target, notes:
     notes.drop(`messages.${index}.reasoning_details`);
     return [own.length === 0 ? message : { ...message, reasoning_details: own }];
   });
-  const changed = messages ?? accepted;
+  // Accepted ids alone were sent before, and refused.
+  const changed = messages ?? (target.isRefused ? undefined : accepted);
   return changed && { messages: changed };
 }
 
