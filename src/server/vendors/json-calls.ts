@@ -37,8 +37,8 @@ import {
   isSuccessWord,
   ownEntry,
   readTaskState,
+  withoutAccount,
 } from './untrusted-json.ts';
-import { withoutAccount } from './without-account.ts';
 
 /**
  * Helpers for adapters of vendors with JSON over HTTP: a key in a header, a task id as the whole handle, one GET for a

@@ -60,8 +60,8 @@ import {
   classifyFailureWord,
   ownEntry,
   readTaskState,
+  withoutAccount,
 } from '../untrusted-json.ts';
-import { withoutAccount } from '../without-account.ts';
 
 /**
  * OpenAI's videos (`/v1/videos`), implemented today by gateways and resellers;
