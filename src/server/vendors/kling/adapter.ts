@@ -89,7 +89,7 @@ function toOutcome(task: UntrustedObject, response: BufferedResponse): QueryOutc
   }
   if (state !== 'SUCCESS') return { state, raw };
   const videos = videosOf(task);
-  const url = fileUrlOf(videos);
+  const url = filmUrlOf(videos);
   if (url !== undefined) return { state, artifact: { kind: 'url', url }, raw };
   const isDamaged = videos !== undefined && (!asArray(videos) || asArray(videos)?.some(hasOddUrl));
   if (isDamaged) throw unreadablePoll(response);
@@ -103,7 +103,7 @@ function videosOf(task: UntrustedObject | undefined): unknown {
 }
 
 /** The film without a mark, otherwise the marked one, which is all that some answers hold. */
-const fileUrlOf = (videos: unknown): string | undefined => firstUrl(videos) ?? firstUrl(videos, ['watermark_url']);
+const filmUrlOf = (videos: unknown): string | undefined => firstUrl(videos) ?? firstUrl(videos, ['watermark_url']);
 
 /** Whether a value is neither a URL nor a statement that there is none. */
 const hasOddUrl = (video: unknown): boolean => {
@@ -305,7 +305,7 @@ export const kling: VendorAdapter = {
     const { family, id } = parseHandle(handle);
     const file = family === 'turbo' || ownTask(raw) ? undefined : gatewayFile(raw, { id, vendor: 'kling' }, context);
     if (file !== undefined) return file;
-    const url = asUrl(turboVideo(raw)?.url) ?? fileUrlOf(videosOf(taskIn(raw)));
+    const url = asUrl(turboVideo(raw)?.url) ?? filmUrlOf(videosOf(taskIn(raw)));
     if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
     return { kind: 'fetch', url, headers: {}, trusted: false };
   },
