@@ -3,6 +3,7 @@ import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import { type AdapterContext, withoutVersion } from '../upstreams/upstream.ts';
 import type { Artifact, ContentSource, QueryOutcome } from './adapter.ts';
 import {
+  bearerHeaders,
   type ErrorClass,
   failedTask,
   fileUrlOf,
@@ -103,7 +104,7 @@ export function gatewayFile(
   return {
     kind: 'fetch',
     url: `${root}/v1/videos/${encodeURIComponent(id)}/content`,
-    headers: { authorization: `Bearer ${String(credentials.api_key)}` },
+    headers: bearerHeaders({ credentials }),
     trusted: true,
     addressIn: fileAddressIn,
   };

@@ -47,8 +47,8 @@ import {
 type Headers = Readonly<Record<string, string>>;
 
 /** Headers with the channel's API key as a bearer token. */
-export const bearerHeaders = (context: AdapterContext): Headers => ({
-  authorization: `Bearer ${String(context.credentials.api_key)}`,
+export const bearerHeaders = ({ credentials }: Pick<AdapterContext, 'credentials'>): Headers => ({
+  authorization: `Bearer ${String(credentials.api_key)}`,
 });
 
 /** Sends a GET request. */
