@@ -1,4 +1,4 @@
-import { RECEIPT_LINES_ZH_CN } from '../contract/messages/receipts-zh-cn.ts';
+import { RECEIPT_LINES_ZH_CN } from '../contract/messages/prices-zh-cn.ts';
 
 /**
  * Chinese texts of labels, heads of columns, states and phrases in results, by the English ones; `#` stands for a value.

@@ -7,7 +7,7 @@ import { ROLES } from '../contract/account-fields.ts';
 import { BATCH_STATUSES } from '../contract/batches.ts';
 import { FAILURES_EN } from '../contract/messages/failures-en.ts';
 import { FAILURES_ZH_CN } from '../contract/messages/failures-zh-cn.ts';
-import { RECEIPT_LINES_ZH_CN } from '../contract/messages/receipts-zh-cn.ts';
+import { RECEIPT_LINES_ZH_CN } from '../contract/messages/prices-zh-cn.ts';
 import { ORGANIZATION_ROLES } from '../contract/organization-roles.ts';
 import { REQUEST_STATUSES } from '../contract/request-kinds.ts';
 import { RECEIPT_OUTCOMES } from '../contract/request-log.ts';

@@ -58,3 +58,24 @@ export const PRICE_NOTES_ZH_CN: Readonly<Record<string, string>> = {
     '引自 muapi.ai；其为供应商自定价格一说，以及图片的价格，据 docs.apiyi.com。',
   'Quoted by docs.krea.ai and docs.apiyi.com, which agree.': '引自 docs.krea.ai 和 docs.apiyi.com，两者一致。',
 };
+
+/** Chinese labels of the lines of a receipt; the English ones are in the strings of the console. */
+export const RECEIPT_LINES_ZH_CN = {
+  per_call: '每次调用',
+  input: '输入 token',
+  output: '输出 token',
+  cached_input: '缓存命中输入 token',
+  cache_write: '缓存写入 token',
+  cache_write_1h: '缓存写入 token（1 小时）',
+  audio_input: '音频输入 token',
+  image_input: '图片输入 token',
+  audio_output: '音频输出 token',
+  per_second: '秒数',
+  per_input_image: '输入图片',
+  per_input_second: '输入素材秒数',
+  per_unit: '供应商计量单位',
+  surcharge: '附加费',
+  plan_factor: '套餐倍率',
+  not_charged: '未扣费',
+  total: '合计',
+} as const;

@@ -1,4 +1,4 @@
-import { RECEIPT_LINES_ZH_CN } from '../../../contract/messages/receipts-zh-cn.ts';
+import { RECEIPT_LINES_ZH_CN } from '../../../contract/messages/prices-zh-cn.ts';
 import type en from '../en/requests.ts';
 import type { Translated } from '../namespaces.ts';
 
