@@ -11,9 +11,9 @@ interface Declaration {
 }
 
 /**
- * The arguments of a call in the types that the tool declares. Programs between a model and this service send null or an
- * empty text for what the model left out, and numbers, lists and objects as text. The model cannot correct either, because it
- * wrote neither. What the text does not show to be of the declared type stays for the validator.
+ * Converts the arguments of a call to the types that the tool declares. Programs between a model and this service send
+ * null or an empty string for what the model left out, and numbers, lists and objects as strings. The model cannot correct
+ * what it did not write. A string that is not of the declared type is left to the validator.
  */
 export const readToolArguments = (schema: TSchema, given: unknown): unknown => readValue(schema as Declaration, given);
 
@@ -56,7 +56,7 @@ function toNumber(text: string): number | undefined {
   return NUMBER.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Within the bounds of a request's body, which does not see what is inside a text. */
+/** Parses with the limits of a request body, whose check treats the text as one value. */
 function parseAs(text: string, isExpected: (value: unknown) => boolean): unknown {
   try {
     const value = parseRequestJson(Buffer.from(text));

@@ -114,7 +114,7 @@ function warningsOfPlace({ databaseUrl }: Config): string[] {
   try {
     return [warnOfSharedDisk(databaseUrl.slice('sqlite:'.length))].filter((warning) => warning !== undefined);
   } catch {
-    // The check of the file explains what is wrong with its path.
+    // An unusable path is reported when the database is opened.
     return [];
   }
 }

@@ -11,8 +11,8 @@ const KNOWN_DEVICE_SECONDS = 365 * DAY_SECONDS;
 const OWN_SESSION = new RegExp(`(?:^|;) *session=(${CREDENTIAL_PREFIX.session}[A-Za-z0-9]+) *(?:;|$)`);
 
 /**
- * Value of the cookie `session`. Another service on a parent domain may set a cookie of this common name, which
- * browsers send here as well, before ours if it is older: nobody could sign in until they deleted it.
+ * Value of the cookie `session`. A service on a parent domain may set a cookie of the same name. Browsers send both, the
+ * older one first, so reading the first would lock people out until they delete the other.
  */
 export function sessionCookieOf({ cookies, headers }: Pick<FastifyRequest, 'cookies' | 'headers'>): string | undefined {
   const { session } = cookies;
