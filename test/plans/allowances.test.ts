@@ -81,6 +81,60 @@ forEachDatabase((_name, _open, freshUrl) => {
       await person.fails(400, 'PUT', '/api/user/settings', { time_zone });
   });
 
+  it('starts no day at the midnight of a zone that was left after a call in the new one', async () => {
+    const person = await plansApp.fresh();
+    await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
+    await plansApp.card({ package_code: 'moved', level: 1, daily_quota: 10 });
+    await plansApp.activate(person, 'moved');
+    await plansApp.passing(DAY, [person]);
+    await plansApp.reserve(person, 5);
+    const [day] = (await plansApp.own(person)).windows;
+    const midnight = (day?.refreshes_at ?? 0) * 1000;
+    await person.ok('PUT', '/api/user/settings', { time_zone: 'Pacific/Kiritimati' });
+    await plansApp.reserve(person, 5);
+    const [extended] = (await plansApp.own(person)).windows;
+    const end = (extended?.refreshes_at ?? 0) * 1000;
+    assert.deepEqual([new Date(midnight).getUTCHours(), new Date(end).getUTCHours(), end > midnight], [16, 10, true]);
+    for (const time of [midnight, end - 1000]) {
+      await plansApp.passing(time - plansApp.clock.now(), [person]);
+      assert.equal((await plansApp.own(person)).allowance_left, 0);
+      await assert.rejects(plansApp.reserve(person, 1), /quota_not_enough/);
+    }
+    await plansApp.passing(1000, [person]);
+    await plansApp.reserve(person, 10);
+  });
+
+  it('returns nothing to the day of a plan that has ended', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'ending', level: 1, daily_quota: 100, duration_days: 2 });
+    await plansApp.activate(person, 'ending');
+    await plansApp.passing(2 * DAY - HOUR, [person]);
+    const late = await plansApp.reserve(person, 80);
+    // The day of the built-in plan that follows starts at the same midnight.
+    await plansApp.passing(2 * HOUR, [person]);
+    assert.equal((await plansApp.own(person)).package_code, 'none');
+    await plansApp.refund(late);
+    const { body } = await plansApp.root.send('GET', `/api/admin/ledger?net=true&user_id=${person.id}`);
+    assert.deepEqual(
+      (body.data as { request_id: string; steps: { kind: string }[] }[])
+        .filter(({ request_id }) => request_id === late)
+        .map(({ steps }) => steps.map(({ kind }) => kind)),
+      [['reserve', 'refund', 'expire']],
+    );
+  });
+
+  it('charges a cost beyond the reservation to the wallet once the plan excludes the model', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.root.ok('PUT', `/api/admin/users/${person.id}`, { quota_delta: 100 });
+    const { id } = await plansApp.card({ package_code: 'narrowed', level: 1, daily_quota: 100 });
+    await plansApp.activate(person, 'narrowed');
+    const call = await plansApp.reserve(person, 10);
+    await plansApp.root.ok('PUT', `/api/admin/package-cards/${id}`, { models: ['another'] });
+    await plansApp.settle(call, 30);
+    const { allowance_left, wallet } = await plansApp.own(person);
+    assert.deepEqual([allowance_left, wallet], [90, 80]);
+  });
+
   it('counts by UTC for an account whose stored time zone is none, which can choose another', async () => {
     const person = await plansApp.fresh();
     await plansApp.card({ package_code: 'nowhere', level: 1, daily_quota: 10 });

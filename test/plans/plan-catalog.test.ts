@@ -104,5 +104,12 @@ forEachDatabase((_name, _open, freshUrl) => {
     const { key } = await person.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' });
     const models = await person.send('GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
     assert.deepEqual(models.body.data, []);
+    // Without an allowance the wallet pays, for the same models.
+    const other = await plansApp.fresh();
+    await plansApp.root.ok('PUT', `/api/admin/users/${other.id}`, { quota_delta: 100 });
+    await plansApp.card({ package_code: 'unfunded', level: 1, models: ['only-this'] });
+    await plansApp.activate(other, 'unfunded');
+    await assert.rejects(plansApp.reserve(other, 1, 'another'), /model_not_allowed/);
+    await plansApp.reserve(other, 1, 'only-this');
   });
 });

@@ -62,7 +62,6 @@ export class PlanAllowances implements Allowances {
   ): Promise<{ taken: number; slot: string }> {
     const { subscriptions, usage, clock } = this.#dependencies;
     const { plan } = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
-    assertModelAllowed(plan, model);
     // Nearly all accounts without a subscription return here, after one query and without a lock.
     if (amount === 0 || !grantsAllowance(plan)) return NOTHING_TAKEN;
     const now = clock.now();
