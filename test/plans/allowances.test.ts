@@ -86,7 +86,10 @@ forEachDatabase((_name, _open, freshUrl) => {
     await person.ok('PUT', '/api/user/settings', { time_zone: 'Asia/Shanghai' });
     await plansApp.card({ package_code: 'moved', level: 1, daily_quota: 10 });
     await plansApp.activate(person, 'moved');
-    await plansApp.passing(DAY, [person]);
+    const bystander = await plansApp.fresh();
+    await plansApp.activate(bystander, 'moved');
+    await plansApp.reserve(bystander, 5);
+    await plansApp.passing(DAY, [person, bystander]);
     await plansApp.reserve(person, 5);
     const [day] = (await plansApp.own(person)).windows;
     const midnight = (day?.refreshes_at ?? 0) * 1000;
@@ -95,6 +98,8 @@ forEachDatabase((_name, _open, freshUrl) => {
     const [extended] = (await plansApp.own(person)).windows;
     const end = (extended?.refreshes_at ?? 0) * 1000;
     assert.deepEqual([new Date(midnight).getUTCHours(), new Date(end).getUTCHours(), end > midnight], [16, 10, true]);
+    const [untouched] = (await plansApp.own(bystander)).windows;
+    assert.equal(untouched?.refreshes_at, (Math.floor(plansApp.clock.now() / DAY) + 1) * (DAY / 1000));
     for (const time of [midnight, end - 1000]) {
       await plansApp.passing(time - plansApp.clock.now(), [person]);
       assert.equal((await plansApp.own(person)).allowance_left, 0);
