@@ -10,6 +10,7 @@ import { openLedger } from '../ledger-fixture.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 const START = Date.UTC(2026, 10, 28, 12);
+const DECEMBER = Date.UTC(2026, 11, 1);
 
 interface Told {
   readonly title: string;
@@ -63,7 +64,9 @@ describe('monthly budgets', () => {
     });
 
     it('notifies of a threshold once, of the highest if several are passed at once, and again in the next month', async () => {
-      await spend(200);
+      await spend(199);
+      assert.deepEqual(await told(), [], '299 of 1,000');
+      await spend(1);
       const [first, ...others] = await told();
       assert.deepEqual(others, []);
       assert.equal(first?.title, '30 % of the monthly budget of “farm” is spent');
@@ -72,6 +75,10 @@ describe('monthly budgets', () => {
       await spend(5_000);
       const now = await told();
       assert.equal(now.length, 3, 'of the key and of the account');
+      assert.deepEqual(
+        now.find(({ target_url }) => target_url === '/account/overview')?.title,
+        '50 % of the monthly budget is spent',
+      );
       const events = await user.ok<{ events: { type: string; data: Record<string, unknown> }[] }>('GET', '/api/events');
       assert.deepEqual(
         events.events.filter(({ type }) => type === 'budget.reached').map(({ data }) => [data.token_id, data.percent]),
@@ -81,16 +88,62 @@ describe('monthly budgets', () => {
           [key, 100],
         ],
       );
-      clock.advance(5 * DAY_MS);
-      assert.deepEqual(
-        (await budgets()).map(({ month, spent }) => [month, spent]),
-        [
-          ['2026-12', 0],
-          ['2026-12', 0],
-        ],
-      );
+      const months = async () => (await budgets()).map(({ month, spent }) => [month, spent]);
+      clock.advance(DECEMBER - clock.now() - 1);
+      await spend(10);
+      assert.deepEqual(await months(), [
+        ['2026-11', 5_350],
+        ['2026-11', 5_310],
+      ]);
+      clock.advance(1);
+      assert.deepEqual(await months(), [
+        ['2026-12', 0],
+        ['2026-12', 0],
+      ]);
       await spend(300);
+      assert.deepEqual(await months(), [
+        ['2026-12', 300],
+        ['2026-12', 300],
+      ]);
       assert.equal((await told()).length, 4);
+      assert.equal((await told()).length, 4, 'once a month');
+    });
+
+    it('keeps the budgets, spending and notices of accounts apart', async () => {
+      const other = await service.signUp('neighbour');
+      await other.ok('PUT', '/api/budgets/0', { month_quota: 100, thresholds: [1] });
+      assert.deepEqual(
+        (await other.ok<BudgetInfo[]>('GET', '/api/budgets')).map(({ token_id, spent }) => [token_id, spent]),
+        [[0, 0]],
+      );
+      const known = (await told()).length;
+      assert.deepEqual(await other.ok('GET', '/api/notifications/'), []);
+      await other.ok('DELETE', '/api/budgets/0');
+      assert.equal((await budgets()).length, 2);
+      assert.equal((await told()).length, known);
+    });
+
+    it('notifies of more budgets than are read at once', async () => {
+      const { kysely } = service.app.database;
+      const last = await service.signUp('last-of-all');
+      const lastId = user.id + 1_000;
+      await kysely.updateTable('accounts').set({ id: lastId }).where('id', '=', last.id).execute();
+      const budget = { token_id: 0, month_quota: 10, thresholds: '[50]', told_month: 0, told_percent: 0 };
+      const ids = [...Array.from({ length: 400 }, (_, index) => user.id + 500 + index), lastId];
+      await kysely
+        .insertInto('budgets')
+        .values(ids.map((user_id) => ({ user_id, ...budget })))
+        .execute();
+      const use = { token_id: 1, model: 'm', channel_id: 0, requests: 1, prompt_tokens: 0, completion_tokens: 0 };
+      const day = Math.floor(clock.now() / DAY_MS);
+      await kysely
+        .insertInto('usage_daily')
+        .values({ user_id: lastId, day, quota: 5, ...use })
+        .execute();
+      await told();
+      const notices = await kysely.selectFrom('notifications').select('id').where('user_id', '=', lastId).execute();
+      assert.equal(notices.length, 1);
+      await kysely.deleteFrom('budgets').where('user_id', 'in', ids).execute();
     });
 
     it('notifies again after a budget was changed, and not after it was removed or its key revoked', async () => {
@@ -100,6 +153,8 @@ describe('monthly budgets', () => {
       await user.ok('DELETE', '/api/budgets/0');
       assert.equal((await user.send('DELETE', '/api/budgets/0')).body.success, false);
       await user.ok('DELETE', `/api/tokens/${key}`);
+      const revoked = await user.send('PUT', `/api/budgets/${key}`, { month_quota: 1 });
+      assert.equal(revoked.body.code, 'not_exist');
       await spend(50_000);
       assert.equal((await told()).length, known + 1);
       assert.deepEqual(await budgets(), []);
