@@ -154,7 +154,7 @@ describe('monthly budgets', () => {
       assert.equal((await user.send('DELETE', '/api/budgets/0')).body.success, false);
       await user.ok('DELETE', `/api/tokens/${key}`);
       const revoked = await user.send('PUT', `/api/budgets/${key}`, { month_quota: 1 });
-      assert.equal(revoked.body.code, 'not_exist');
+      assert.equal(revoked.body.message, 'No such token.');
       await spend(50_000);
       assert.equal((await told()).length, known + 1);
       assert.deepEqual(await budgets(), []);
