@@ -7,6 +7,7 @@ import { AdminClient } from '../../../test/admin-client.ts';
 import { type CrashingServer, startCrashingServer } from '../../../test/faults/start-crashing-server.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
+import { MAX_ENDPOINTS } from '../../contract/webhooks.ts';
 import type { OrganizationTransfer } from '../../sdk/organizations.ts';
 import { USAGE_RULES } from '../artifacts/artifact-store.ts';
 import type { Database } from '../platform/db/database.ts';
@@ -213,6 +214,69 @@ describe('transfer of an account’s things to an organization', () => {
         'no job uses these',
       );
       await kysely.deleteFrom('tasks').where('id', '=', 'task_open').execute();
+    });
+
+    it('moves only what is named, and nothing of other members', async () => {
+      const { database } = service.app;
+      const [member, colleague] = [await service.signUp('mara'), await service.signUp('carl')];
+      for (const each of [member, colleague]) {
+        const { token } = await owner.ok('POST', '/api/organizations/studio/invitations', { role: 'admin' });
+        await each.ok('POST', '/api/organizations/accept', { token });
+        await addThings(database, each.id, 2, 1);
+        await each.ok('POST', '/api/tokens', { name: 'own' });
+        await each.ok('POST', '/api/webhooks', { url: 'https://example.com/own' });
+      }
+      const left = async (person: TestUser) => [
+        (await person.ok<unknown[]>('GET', '/api/tokens')).length,
+        (await person.ok<unknown[]>('GET', '/api/webhooks')).length,
+        await countOf(database, 'tasks', person.id),
+        await countOf(database, 'files', person.id),
+      ];
+      const moved: unknown[] = [];
+      for (const thing of ['files', 'videos', 'webhooks', 'keys']) {
+        assert.equal((await transfer(member, { include: [thing] })).body.success, true);
+        moved.push(await left(member));
+      }
+      assert.deepEqual(moved, [
+        [1, 1, 2, 0],
+        [1, 1, 0, 0],
+        [1, 0, 0, 0],
+        [0, 0, 0, 0],
+      ]);
+      assert.deepEqual(await left(colleague), [1, 1, 2, 1]);
+      await assertSums(database);
+    });
+
+    it('refuses a second transfer at a time, too many webhooks and a disabled organization', async () => {
+      const { kysely } = service.app.database;
+      const person = await service.signUp('pia');
+      const made = await person.ok<{ id: number }>('POST', '/api/organizations', { slug: 'full', name: 'Full' });
+      const refusal = async (include: readonly string[]) =>
+        (await person.send('POST', '/api/organizations/full/transfers', { include })).body.message;
+      const inFull = { 'x-organization': 'full' };
+      for (let count = 0; count < MAX_ENDPOINTS; count++)
+        await person.ok('POST', '/api/webhooks', { url: 'https://example.com/theirs' }, inFull);
+      assert.equal(
+        (await person.send('POST', '/api/organizations/full/transfers', { include: ['webhooks'] })).body.success,
+        true,
+        'none to move',
+      );
+      await person.ok('POST', '/api/webhooks', { url: 'https://example.com/mine' });
+      assert.match(String(await refusal(['webhooks'])), /10/);
+      assert.equal((await person.ok<unknown[]>('GET', '/api/webhooks')).length, 1);
+      await kysely
+        .insertInto('organization_transfers')
+        .values({
+          ...{ user_id: person.id, organization_id: made.id, things: '[]', quota: 0, created_at: 1 },
+          ...{ keys: 0, webhooks: 0, videos: 0, files: 0, finished_at: null, running_user_id: person.id },
+        })
+        .execute();
+      assert.match(String(await refusal(['keys'])), /transfer/);
+      await service.app.runMaintenance();
+      const [running] = await person.ok<OrganizationTransfer[]>('GET', '/api/organizations/full/transfers');
+      assert.equal(running?.status, 'finished');
+      await service.root.ok('PUT', `/api/admin/organizations/${made.id}`, { status: 2 });
+      assert.match(String(await refusal(['keys'])), /disabled/);
     });
 
     it('moves money once, whatever is sent at the same time', async () => {
