@@ -60,7 +60,37 @@ async function addThings({ kysely }: Db, userId: number, videos: number, files: 
     .execute();
 }
 
-async function countOf({ kysely }: Db, table: 'tasks' | 'files' | 'artifacts', userId: number): Promise<number> {
+/** Adds an ended batch of an account, and a delivery of its only webhook. */
+async function addEndedWork({ kysely }: Db, userId: number): Promise<void> {
+  await kysely
+    .insertInto('batches')
+    .values({
+      ...{ id: `batch_${userId}`, user_id: userId, token_id: 0, endpoint: '/v1/videos', model: null, metadata: null },
+      ...{ input_file_id: 'file-x', completion_window: '24h', budget: null, status: 'completed', ending: 'completed' },
+      ...{ errors: null, output_file_id: null, error_file_id: null, output_lifetime_ms: null, created_at: 1 },
+      ...{ expires_at: 2, in_progress_at: 1, finalizing_at: 1, completed_at: 1, failed_at: null, expired_at: null },
+      ...{ cancelling_at: null, cancelled_at: null, paused_at: null, retry_of: null, lease_owner: null },
+    })
+    .execute();
+  const { id: endpoint_id } = await kysely
+    .selectFrom('webhook_endpoints')
+    .select('id')
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow();
+  await kysely
+    .insertInto('webhook_deliveries')
+    .values({
+      ...{ endpoint_id, user_id: userId, lane: `endpoint:${endpoint_id}`, event_seq: userId, event_id: `e${userId}` },
+      ...{ event_type: 'webhook.test', event_at: 1, subject: 's', data: '{}', url: '', status: 'delivered', tries: 1 },
+      ...{ next_try_at: null, created_at: 1, last_try_at: 1, last_url: '', last_request: '', last_status: 200 },
+      ...{ last_response: '', last_error: '', last_duration_ms: 1 },
+    })
+    .execute();
+}
+
+type OwnedTable = 'tasks' | 'files' | 'artifacts' | 'batches' | 'tokens' | 'webhook_deliveries';
+
+async function countOf({ kysely }: Db, table: OwnedTable, userId: number): Promise<number> {
   const { count } = await kysely
     .selectFrom(table)
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -226,11 +256,23 @@ describe('transfer of an account’s things to an organization', () => {
         await each.ok('POST', '/api/tokens', { name: 'own' });
         await each.ok('POST', '/api/webhooks', { url: 'https://example.com/own' });
       }
+      await addEndedWork(database, member.id);
+      await addEndedWork(database, colleague.id);
+      const dropped = await member.ok<{ id: number }>('POST', '/api/tokens', { name: 'revoked' });
+      await member.ok('DELETE', `/api/tokens/${dropped.id}`);
+      // Jobs of others do not matter.
+      await database.kysely
+        .updateTable('batches')
+        .set({ status: 'in_progress' })
+        .where('user_id', '=', colleague.id)
+        .execute();
       const left = async (person: TestUser) => [
         (await person.ok<unknown[]>('GET', '/api/tokens')).length,
         (await person.ok<unknown[]>('GET', '/api/webhooks')).length,
+        await countOf(database, 'webhook_deliveries', person.id),
         await countOf(database, 'tasks', person.id),
         await countOf(database, 'files', person.id),
+        await countOf(database, 'batches', person.id),
       ];
       const moved: unknown[] = [];
       for (const thing of ['files', 'videos', 'webhooks', 'keys']) {
@@ -238,12 +280,14 @@ describe('transfer of an account’s things to an organization', () => {
         moved.push(await left(member));
       }
       assert.deepEqual(moved, [
-        [1, 1, 2, 0],
-        [1, 1, 0, 0],
-        [1, 0, 0, 0],
-        [0, 0, 0, 0],
+        [1, 1, 1, 2, 0, 0],
+        [1, 1, 1, 0, 0, 0],
+        [1, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0],
       ]);
-      assert.deepEqual(await left(colleague), [1, 1, 2, 1]);
+      assert.deepEqual(await left(colleague), [1, 1, 1, 2, 1, 1]);
+      assert.equal(await countOf(database, 'tokens', member.id), 1, 'the revoked key stays');
+      assert.match(String((await transfer(colleague, { include: ['files'] })).body.message), /1 videos and batches/);
       await assertSums(database);
     });
 
