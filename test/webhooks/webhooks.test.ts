@@ -65,6 +65,18 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([delivery?.last_try?.request_body, delivery?.last_try?.response_status], [body, 204]);
   });
 
+  it('sends no half character, which strict JSON parsers refuse', async () => {
+    const ada = await join();
+    await service.addEndpoint(ada, '/half');
+    const { id } = await ada.ok<{ id: number }>('POST', '/api/tickets', { title: 'Emoji', content: 'Why?' });
+    const content = `${'a'.repeat(1_999)}😀😀`;
+    await service.root.ok('POST', `/api/admin/tickets/${id}/replies`, { content });
+    await service.report(walletEvent(ada.id, { data: { message: 'cut \ud83d, \u0000' } }));
+    const data = (await service.receiver.waitFor('/half', 2)).map(({ body }) => JSON.parse(body).data);
+    assert.ok(data.some((each) => each.content === content.slice(0, -2)));
+    assert.ok(data.some((each) => each.message === 'cut \ufffd, '));
+  });
+
   it('delivers the types an endpoint selects to the account they concern', async () => {
     const [ada, bob] = [await join(), await join()];
     await service.addEndpoint(ada, '/wants-tickets', { events: ['ticket.replied'] });

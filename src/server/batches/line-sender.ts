@@ -6,7 +6,7 @@ import { isAppError } from '../platform/app-error.ts';
 import { type Database, DatabaseUnavailableError } from '../platform/db/database.ts';
 import type { ModelCaller } from '../platform/http/route-registry.ts';
 import { JsonRejectedError, parseRequestJson } from '../platform/json.ts';
-import { toWellFormedText } from '../platform/text.ts';
+import { toWellFormedJson } from '../platform/text.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Ledger } from '../quota/ledger.ts';
 import type { Tables } from '../tables.ts';
@@ -45,14 +45,12 @@ function toResult(
   response: LineResponse | undefined,
   error: { readonly code: string; readonly message: string } | null,
 ): string {
-  return toWellFormedText(
-    JSON.stringify({
-      id: `batch_req_${batch_id.slice('batch_'.length)}_${line}`,
-      custom_id,
-      response: response ? { status_code: response.status, request_id: response.requestId, body: response.body } : null,
-      error,
-    }),
-  );
+  return toWellFormedJson({
+    id: `batch_req_${batch_id.slice('batch_'.length)}_${line}`,
+    custom_id,
+    response: response ? { status_code: response.status, request_id: response.requestId, body: response.body } : null,
+    error,
+  });
 }
 
 /** Result of a line without a response. */

@@ -11,6 +11,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Actor } from '../platform/http/route-registry.ts';
 import { maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
+import { truncateCodePoints } from '../platform/text.ts';
 import type { Vault } from '../platform/vault.ts';
 import type { Trx } from '../tables.ts';
 import type { AdapterContext } from '../upstreams/upstream.ts';
@@ -543,7 +544,7 @@ export async function probeChannel(
     return { ok: true, durationMs, reason: '', code: '', message: '', ...compared };
   }
   const { reason, code } = outcome.error;
-  const message = maskSecrets(outcome.error.message).slice(0, MAX_MESSAGE);
+  const message = truncateCodePoints(maskSecrets(outcome.error.message), MAX_MESSAGE);
   channels.report({ ...account, outcome: reason, operation: 'probe', durationMs, code, message });
   return {
     ok: false,

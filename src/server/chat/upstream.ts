@@ -5,7 +5,7 @@ import { AppError } from '../platform/app-error.ts';
 import { tryParse } from '../platform/json.ts';
 import { maskSecrets } from '../platform/log.ts';
 import { type OutboundError, parseRetryAfter, type StreamedRequest } from '../platform/outbound/outbound.ts';
-import { toWellFormedText } from '../platform/text.ts';
+import { toWellFormedText, truncateCodePoints } from '../platform/text.ts';
 import {
   chatAuthorizationHeaders,
   credentialMaskOf,
@@ -349,7 +349,10 @@ function toUpstreamFailure(
     REASON_BY_STATUS[status] ??
     // Redirects are not followed: a redirect means that the channel's base URL is wrong.
     (status >= 500 || status < 400 ? 'capacity' : 'user');
-  const message = mask(channel, typeof error.message === 'string' ? error.message : '').slice(0, MAX_MESSAGE);
+  const message = truncateCodePoints(
+    mask(channel, typeof error.message === 'string' ? error.message : ''),
+    MAX_MESSAGE,
+  );
   const shownCode = mask(channel, code);
   const param = typeof error.param === 'string' ? mask(channel, error.param).slice(0, 200) : undefined;
   return {

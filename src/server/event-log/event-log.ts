@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import { afterCommit, type Database } from '../platform/db/database.ts';
 import { deleteOldRows, hasConcurrentWriters, prepareQuery, waitForOlderTransactions } from '../platform/db/sql.ts';
 import type { Log } from '../platform/log.ts';
-import { toWellFormedText } from '../platform/text.ts';
+import { toWellFormedJson } from '../platform/text.ts';
 import { randomText } from '../platform/tokens.ts';
 import type { Tables, Trx } from '../tables.ts';
 
@@ -58,7 +58,7 @@ class StoredEventWriter implements EventWriter {
       user_id: userId,
       subject,
       // Parts of the data may come from vendors and callers, whose text can contain lone surrogates.
-      data: toWellFormedText(JSON.stringify(data)),
+      data: toWellFormedJson(data),
       callback_url: callbackUrl ?? null,
       deduplication_key: deduplicationKey ?? null,
       created_at: clock.now(),

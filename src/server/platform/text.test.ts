@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { hasWellFormedText } from './json.ts';
-import { isWellFormedText, truncateCodePoints } from './text.ts';
+import { isWellFormedText, toWellFormedJson, toWellFormedText, truncateCodePoints } from './text.ts';
 
 describe('text', () => {
   it('refuses U+0000 and lone surrogates at any position', () => {
@@ -19,6 +19,20 @@ describe('text', () => {
     let value: unknown = '\u0000';
     for (let level = 0; level < 200_000; level++) value = [value];
     assert.equal(hasWellFormedText(value), false);
+  });
+
+  it('writes JSON that contains no escaped U+0000 or lone surrogate', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('\ud83d', '\ude00', '\u0000', '\\', 'ud83d', 'u0000', '"', '\n')),
+        (parts) => {
+          const text = parts.join('');
+          assert.deepEqual(JSON.parse(toWellFormedJson({ [text]: [text] })), {
+            [toWellFormedText(text)]: [toWellFormedText(text)],
+          });
+        },
+      ),
+    );
   });
 
   it('truncates by code points', () => {

@@ -6,6 +6,19 @@ export function isWellFormedText(text: string): boolean {
 /** The well-formed form of external text, which can be stored. */
 export const toWellFormedText = (text: string): string => text.toWellFormed().replaceAll('\u0000', '');
 
+/** An escape sequence of JSON: of U+0000, of a lone surrogate, or another one. */
+const JSON_ESCAPE = /\\(?:(u0000)|(ud[89a-f][0-9a-f]{2})|.)/g;
+
+/**
+ * JSON of a value with external text, which strict parsers and databases accept: `JSON.stringify` escapes U+0000 and
+ * lone surrogates instead of removing them.
+ */
+export const toWellFormedJson = (value: object): string =>
+  JSON.stringify(value).replace(JSON_ESCAPE, (whole: string, nul?: string, surrogate?: string) => {
+    if (nul !== undefined) return '';
+    return surrogate === undefined ? whole : '\ufffd';
+  });
+
 /** Abbreviates a long text for storage or display. */
 export const cutText = (start: string, length: number): string => `${start}…[cut, ${length} characters]`;
 

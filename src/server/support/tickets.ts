@@ -9,6 +9,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { Actor } from '../platform/http/route-registry.ts';
+import { truncateCodePoints } from '../platform/text.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import { listMatching, toMatchOrder } from './paged-list.ts';
 
@@ -360,7 +361,7 @@ const staffReplyNotice = (ticket: TicketRow, content: string): Notice => ({
   event: {
     type: 'ticket.replied',
     subject: `ticket:${ticket.id}`,
-    data: { id: ticket.id, title: ticket.title, content: content.slice(0, MAX_EVENT_TEXT) },
+    data: { id: ticket.id, title: ticket.title, content: truncateCodePoints(content, MAX_EVENT_TEXT) },
   },
 });
 

@@ -12,7 +12,7 @@ import { prepareQuery } from '../platform/db/sql.ts';
 import type { KeyLimits } from '../platform/limits/rate-limits.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
 import { OutboundError } from '../platform/outbound/outbound.ts';
-import { toWellFormedText } from '../platform/text.ts';
+import { toWellFormedText, truncateCodePoints } from '../platform/text.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { Executor, Tables, Trx } from '../tables.ts';
 import {
@@ -345,7 +345,7 @@ function describeOutcome(
   };
 }
 
-const sanitizeText = (text: string): string => maskSecrets(toWellFormedText(text)).slice(0, MAX_MESSAGE);
+const sanitizeText = (text: string): string => truncateCodePoints(maskSecrets(toWellFormedText(text)), MAX_MESSAGE);
 
 /** The attempt whose submit the vendor answered with a handle. */
 interface VendorHandleAttempt {
