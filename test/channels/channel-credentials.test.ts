@@ -124,6 +124,24 @@ describe('several credentials in one channel', () => {
       assert.doesNotMatch(JSON.stringify([log, await get(id)]), /secret-of-account/);
     });
 
+    it('are stored without what is pasted with them, and refused where no request could carry them', async () => {
+      const key = keyOf('a');
+      const keys = [`\ufeff ${key}\r\n`, `${key}\u200b`, `Bearer ${key}`, `bearer  ${key} `];
+      for (const api_key of keys) {
+        const id = await add([], { credential_list: undefined, credentials: { api_key } });
+        assert.equal(await ask(), 200);
+        assert.equal(upstream.seen.at(-1), `chat/completions ${key}`, JSON.stringify(api_key));
+        const twice = [{ id: 1 }, ...keys.map((each) => ({ credentials: { api_key: each } }))];
+        assert.match(await refuse(id, { credential_list: twice }), /same credential twice/);
+        await change(id, { enabled: false });
+      }
+      const id = await add(['a']);
+      for (const api_key of [`${key}\n${keyOf('b')}`, 'sk-a…bc', 'sk-ａ'])
+        assert.match(await refuse(id, { credentials: { api_key } }), /characters that no key has/);
+      for (const api_key of [' ', '\u200b'])
+        assert.match(await refuse(id, { credentials: { api_key } }), /keys .* needs/, api_key);
+    });
+
     it('one that is rejected or rate limited rests alone; calls continue with the others, and administrators are notified', async () => {
       const id = await add(['a', 'b', 'c']);
       upstream.treatment.set(keyOf('a'), 401).set(keyOf('b'), 403);

@@ -184,6 +184,10 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
     '一个密钥最多有 # 个仍有效的旧密钥，请先使其失效',
   ],
   ['credentials are too long', '凭证过长'],
+  [
+    'credentials contain characters that no key has, such as a line break or the dots of a shortened key',
+    '凭证包含密钥中不会出现的字符，例如换行，或缩略显示的省略号',
+  ],
   ['Give credentials or credential_list', '请填写 credentials 或 credential_list'],
   ['Give either credentials or credential_list', 'credentials 与 credential_list 只能填写一个'],
   ['The channel has no credential #', '该渠道没有凭证 #'],

@@ -20,7 +20,7 @@ import type { VendorRegistry } from '../vendors/registry.ts';
 import {
   changeConnection,
   changeCredentials,
-  credentialCheck,
+  credentialReader,
   decryptConnection,
   decryptCredentials,
   decryptOr,
@@ -322,8 +322,8 @@ export class ChannelAdminService {
   }
 
   #changeCredentials(vendor: ChannelVendor, before: CredentialList, change: ChannelChange): CredentialList {
-    const check = credentialCheck(this.#dependencies.vendors.profile(vendor));
-    return changeCredentials(before, change, check);
+    const read = credentialReader(this.#dependencies.vendors.profile(vendor));
+    return changeCredentials(before, change, read);
   }
 
   /** A model without a row is accepted, because scripts may create channel and model in either order. */

@@ -105,21 +105,18 @@ export const toCredentialList = (
  * Applies a change to a channel's credentials. The single form replaces all of them by one; if there was exactly one,
  * it is replaced in place, so that a renewed key continues with the tasks of the old one.
  *
- * @param check throws for keys that are not those of the vendor
+ * @param read normalizes keys, and throws for those that are not the vendor's
  * @throws AppError `invalid_request`
  */
 export function changeCredentials(
   before: CredentialList,
   { credentials, credential_list: list }: CredentialChange,
-  check: (values: CredentialValues) => void,
+  read: CredentialReader,
 ): CredentialList {
   if (credentials !== undefined && list !== undefined)
     throw invalidRequest('Give either credentials or credential_list.', 'credential_list');
-  if (credentials !== undefined) {
-    check(credentials);
-    return replaceAll(before, credentials);
-  }
-  return list === undefined ? before : applyList(before, list, check);
+  if (credentials !== undefined) return replaceAll(before, read(credentials));
+  return list === undefined ? before : applyList(before, list, read);
 }
 
 function replaceAll({ nextId, items }: CredentialList, values: CredentialValues): CredentialList {
@@ -129,18 +126,13 @@ function replaceAll({ nextId, items }: CredentialList, values: CredentialValues)
   return { nextId: nextId + 1, items: [{ id: nextId, name: '', enabled: true, values }] };
 }
 
-function applyList(
-  before: CredentialList,
-  list: readonly ListEntry[],
-  check: (values: CredentialValues) => void,
-): CredentialList {
+function applyList(before: CredentialList, list: readonly ListEntry[], read: CredentialReader): CredentialList {
   let { nextId } = before;
   const items = list.map(({ id, name, credentials, enabled }): ChannelCredential => {
-    if (credentials !== undefined) check(credentials);
     const stored = before.items.find((item) => item.id === id);
     if (id !== undefined && stored === undefined)
       throw invalidRequest(`The channel has no credential ${id}.`, 'credential_list');
-    const values = credentials ?? stored?.values;
+    const values = credentials === undefined ? stored?.values : read(credentials);
     if (values === undefined) throw invalidRequest('A new credential needs credentials.', 'credential_list');
     return {
       id: stored?.id ?? nextId++,
@@ -208,15 +200,27 @@ export function decryptOr<T extends object>(decrypt: () => T, otherwise: T): T {
 
 const MAX_LENGTH = 16_384;
 
-/** Returns a check that throws `invalid_request` for keys that are not those of the vendor. */
-export function credentialCheck({
+/** Returns normalized keys; throws `invalid_request` for keys that are not those of the vendor. */
+type CredentialReader = (values: CredentialValues) => CredentialValues;
+
+/** Returns the reader of a vendor's keys. */
+export function credentialReader({
   title,
   credentials: schema,
-}: ReturnType<VendorRegistry['profile']>): (values: CredentialValues) => void {
+}: ReturnType<VendorRegistry['profile']>): CredentialReader {
   const validator = Compile(schema);
-  return (values) => {
-    if (JSON.stringify(values).length > MAX_LENGTH) throw invalidRequest('credentials are too long.', 'credentials');
-    if (validator.Check(values)) return;
+  return (given) => {
+    if (JSON.stringify(given).length > MAX_LENGTH) throw invalidRequest('credentials are too long.', 'credentials');
+    const values = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, withoutPasteMarks(value)]));
+    if (validator.Check(values)) {
+      const unsendable = Object.values(values).some((value) => typeof value === 'string' && !SENDABLE.test(value));
+      if (unsendable)
+        throw invalidRequest(
+          'credentials contain characters that no key has, such as a line break or the dots of a shortened key.',
+          'credentials',
+        );
+      return values;
+    }
     // Never includes the library's message, which may quote the submitted values.
     throw invalidRequest(
       `credentials do not have the keys ${title} needs: ${describeCredentialKeys(schema)}.`,
@@ -224,6 +228,18 @@ export function credentialCheck({
     );
   };
 }
+
+/** Characters that a header can carry. The others are line breaks, and the dots or stars of a key shown in part. */
+const SENDABLE = /^[\x20-\x7e]*$/;
+
+/** Removes what is often pasted with a key: blanks, line breaks, invisible characters, the scheme of the header. */
+const withoutPasteMarks = (value: unknown): unknown =>
+  typeof value === 'string'
+    ? value
+        .replace(/\p{Cf}/gu, '')
+        .trim()
+        .replace(/^bearer\s+/i, '')
+    : value;
 
 /** Describes the accepted sets of keys, such as `{access_key, secret_key} or {api_key}`. */
 function describeCredentialKeys(schema: unknown): string {
