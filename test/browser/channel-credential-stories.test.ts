@@ -87,9 +87,17 @@ describe('the credentials of a channel in Chromium', { skip: chromiumPath === un
       await page.getByText(named(credentials.removed, '#3')).waitFor();
       await row('#3').waitFor({ state: 'detached' });
 
+      const other = { name: 'other', credentials: { api_key: keyOf('other') } };
+      await fixture.running.root.ok('PUT', `/api/admin/channels/${id}`, {
+        credential_list: [{ id: 1 }, { id: 2 }, other],
+      });
+      await row('#1').locator('.mantine-Switch-track').click();
+      await row('other').waitFor();
+      await row('#1').getByText(states.off).waitFor();
+
       await page.reload();
       await row('spare').waitFor();
-      assert.equal(await table.getByRole('row').count(), 2);
+      assert.equal(await table.getByRole('row').count(), 3);
       assert.doesNotMatch(await page.content(), /secret-of-account/);
       const stored = await fixture.running.root.ok<{ credential_list: { id: number; name: string }[] }>(
         'GET',
@@ -100,7 +108,9 @@ describe('the credentials of a channel in Chromium', { skip: chromiumPath === un
         [
           [1, ''],
           [2, 'spare'],
+          [4, 'other'],
         ],
+        'also one that another administrator added meanwhile',
       );
     });
   }

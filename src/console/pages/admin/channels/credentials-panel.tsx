@@ -2,7 +2,7 @@ import { Button, Group, Stack, Switch, Table, Text, Textarea, TextInput } from '
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { changeChannel, testChannel } from '../../../../contract/channels.ts';
+import { changeChannel, getChannel, testChannel } from '../../../../contract/channels.ts';
 import { DeleteButton } from '../../../components/delete-button.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { ErrorAlert } from '../../../components/error-alert.tsx';
@@ -27,6 +27,9 @@ import {
 } from './channel-form-values.ts';
 import { ChannelStatusBadge, toErrorReason } from './channel-status.tsx';
 
+/** Returns the credentials a channel should have, given those it has. */
+type CredentialEdit = (stored: CredentialListItems) => CredentialListItems;
+
 interface CredentialsPanelProps {
   readonly channel: ChannelDetail;
   readonly vendor: Vendor;
@@ -36,8 +39,12 @@ interface CredentialsPanelProps {
 export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
   const { t } = useTranslation('admin-channels');
   const { credential_list: list } = channel;
-  const change = (credential_list: CredentialListItems) =>
-    callApi(changeChannel, { params: { id: String(channel.id) }, body: { credential_list } });
+  // A list from the page would remove the credentials that another administrator has added since it was loaded.
+  const change = async (edit: CredentialEdit) => {
+    const params = { id: String(channel.id) };
+    const { data } = await callApi(getChannel, { params });
+    return callApi(changeChannel, { params, body: { credential_list: edit(storedCredentialItems(data)) } });
+  };
   return (
     <Panel title={t('credentials.title')}>
       <Stack>
@@ -53,16 +60,16 @@ export function CredentialsPanel({ channel, vendor }: CredentialsPanelProps) {
                 </Table.Td>
                 <Table.Td style={{ verticalAlign: 'top' }}>
                   <Group gap="xs" justify="flex-end">
-                    <EnabledSwitch channel={channel} credential={credential} change={change} />
+                    <EnabledSwitch credential={credential} change={change} />
                     <CredentialTestButton channelId={channel.id} credential={credential} />
-                    <EditCredential channel={channel} credential={credential} vendor={vendor} change={change} />
+                    <EditCredential credential={credential} vendor={vendor} change={change} />
                     {list.length === 1 ? null : (
                       <DeleteButton
                         label={t('credentials.remove')}
                         title={t('credentials.removeTitle', { name: credentialLabel(credential) })}
                         text={t('credentials.removeText')}
                         confirmLabel={t('credentials.remove')}
-                        remove={() => change(storedCredentialItems(channel).filter(({ id }) => id !== credential.id))}
+                        remove={() => change((stored) => stored.filter(({ id }) => id !== credential.id))}
                         message={t('credentials.removed', { name: credentialLabel(credential) })}
                       />
                     )}
@@ -115,19 +122,16 @@ function CredentialFacts({ credential, isOnly }: CredentialFactsProps) {
 }
 
 interface EnabledSwitchProps {
-  readonly channel: ChannelDetail;
   readonly credential: Credential;
-  readonly change: (list: CredentialListItems) => Promise<unknown>;
+  readonly change: (edit: CredentialEdit) => Promise<unknown>;
 }
 
-function EnabledSwitch({ channel, credential, change }: EnabledSwitchProps) {
+function EnabledSwitch({ credential, change }: EnabledSwitchProps) {
   const { t } = useTranslation('admin-channels');
   const invalidate = useInvalidateQueries();
   const toggle = useMutation({
     mutationFn: (enabled: boolean) =>
-      change(
-        storedCredentialItems(channel).map((entry) => (entry.id === credential.id ? { ...entry, enabled } : entry)),
-      ),
+      change((stored) => stored.map((entry) => (entry.id === credential.id ? { ...entry, enabled } : entry))),
     onSuccess: invalidate,
   });
   return (
@@ -146,7 +150,7 @@ function EnabledSwitch({ channel, credential, change }: EnabledSwitchProps) {
 interface AddCredentialsProps {
   readonly channel: ChannelDetail;
   readonly vendor: Vendor;
-  readonly change: (list: CredentialListItems) => Promise<unknown>;
+  readonly change: (edit: CredentialEdit) => Promise<unknown>;
 }
 
 /** Adds credentials of the channel's scheme: pasted one per line, or one service account at a time. */
@@ -162,7 +166,7 @@ function AddCredentials({ channel, vendor, change }: AddCredentialsProps) {
   const isEmpty = onLines ? lines.trim() === '' : Object.values(typed).every((text) => text.trim() === '');
   const save = async (): Promise<void> => {
     const added = onLines ? parseCredentialLines(lines, scheme) : [toCredentials(scheme, typed)];
-    await change([...storedCredentialItems(channel), ...added.map((credentials) => ({ credentials }))]);
+    await change((stored) => [...stored, ...added.map((credentials) => ({ credentials }))]);
     await invalidate();
     toasts.success(t('app:saved'));
   };
@@ -202,10 +206,9 @@ function AddCredentials({ channel, vendor, change }: AddCredentialsProps) {
 }
 
 interface EditCredentialProps {
-  readonly channel: ChannelDetail;
   readonly credential: Credential;
   readonly vendor: Vendor;
-  readonly change: (list: CredentialListItems) => Promise<unknown>;
+  readonly change: (edit: CredentialEdit) => Promise<unknown>;
 }
 
 /** Button with a dialog to rename a credential or replace its stored keys. */
@@ -229,7 +232,6 @@ function EditCredential(props: EditCredentialProps) {
 }
 
 function ReplaceDialog({
-  channel,
   credential,
   vendor,
   change,
@@ -243,9 +245,7 @@ function ReplaceDialog({
   const save = useSaveAndClose(
     async () => {
       const news = { name: name.trim(), ...(isTyped && { credentials: toCredentials(scheme, typed) }) };
-      return change(
-        storedCredentialItems(channel).map((entry) => (entry.id === credential.id ? { ...entry, ...news } : entry)),
-      );
+      return change((stored) => stored.map((entry) => (entry.id === credential.id ? { ...entry, ...news } : entry)));
     },
     { onClose },
   );
