@@ -44,6 +44,17 @@ describe('invitations by e-mail', () => {
       await guest.ok('POST', '/api/organizations/accept', { token });
     });
 
+    it('link to nothing but the invitation, whatever the organization is called', async () => {
+      await owner.ok('PUT', '/api/organizations/acme', {
+        name: 'Suspended! See https://evil.example/a or a@evil.example',
+      });
+      const { url } = await invite();
+      const [mail] = await service.mailsTo(ADDRESS);
+      assert.deepEqual(mail?.text.match(/\S+[.:@]\w\S+/g), [url]);
+      assert.doesNotMatch(mail?.subject ?? '', /evil\.example/);
+      await owner.ok('PUT', '/api/organizations/acme', { name: 'Acme Films' });
+    });
+
     it('are opened with the new master key after a change', async () => {
       service.sender.refusal = 'temporary';
       const { token } = await invite();

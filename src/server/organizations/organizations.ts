@@ -604,8 +604,15 @@ export const sealedInvitationMails = (kysely: Executor): SealedColumn => ({
       .execute(),
 });
 
+/**
+ * Keeps mail programs from turning addresses in a name into links: anyone may name an organization, and have its
+ * invitation sent to a stranger.
+ */
+const withoutLinks = (name: string): string => name.replace(/[.:/@](?=\S)/g, '$&\u200b');
+
 /** The invitation mail. Names are shown as the organization wrote them, in text only. */
-function toInvitationMail(locale: Locale, organization: string, url: string): MailText {
+function toInvitationMail(locale: Locale, name: string, url: string): MailText {
+  const organization = withoutLinks(name);
   return locale === 'zh-CN'
     ? {
         subject: `邀请您加入 ${organization}`,
