@@ -28,6 +28,7 @@ const OPENAI_PATHS = [CHAT_DIALECT, RESPONSES_DIALECT, EMBEDDINGS_DIALECT, IMAGE
 const OPENAI_FORMS: readonly (readonly [pasted: string, stored: string, root: string])[] = [
   ['https://api.x.ai', 'https://api.x.ai', 'https://api.x.ai/v1'],
   [' https://api.x.ai/ ', 'https://api.x.ai', 'https://api.x.ai/v1'],
+  ['\u200bhttps://api.x.ai/v1\u200b\n', 'https://api.x.ai/v1', 'https://api.x.ai/v1'],
   ['https://api.x.ai/v1', 'https://api.x.ai/v1', 'https://api.x.ai/v1'],
   ['https://api.x.ai/v1/', 'https://api.x.ai/v1', 'https://api.x.ai/v1'],
   ['https://api.x.ai/v1/chat/completions', 'https://api.x.ai/v1', 'https://api.x.ai/v1'],
@@ -184,6 +185,7 @@ describe('base URL of a channel', () => {
       ['https://a.com/openai/deployments/{name}', /placeholder/],
       ['ftp://a.com/v1', /must start with https/],
       ['a.com/v1', /not a URL/],
+      ['https://a.com/ v1', /not a URL/],
       ['http://a.com/v1', /options.private/],
       ['https://127.0.0.1/v1', /loopback or private/],
       ['https://10.0.0.1/api/v1', /loopback or private/],

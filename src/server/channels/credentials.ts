@@ -38,9 +38,10 @@ const MODEL_LIST = /(\/v\d[a-z0-9.]*(?:\/openai)?)\/models$/i;
  *
  * @throws AppError `invalid_request`
  */
-export function parseBaseUrl(text: string, isPrivate: boolean): string {
+export function parseBaseUrl(pasted: string, isPrivate: boolean): string {
+  const text = trimPasted(pasted);
   const invalidUrl = (why: string) => invalidRequest(`base_url ${why}.`, 'base_url');
-  const url = URL.parse(text.trim());
+  const url = /\s/.test(text) ? null : URL.parse(text);
   if (url === null) throw invalidUrl('is not a URL');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw invalidUrl('must start with https://');
   if (url.username !== '' || url.password !== '') throw invalidUrl('must not hold credentials');
@@ -234,12 +235,10 @@ const SENDABLE = /^[\x20-\x7e]*$/;
 
 /** Removes what is often pasted with a key: blanks, line breaks, invisible characters, the scheme of the header. */
 const withoutPasteMarks = (value: unknown): unknown =>
-  typeof value === 'string'
-    ? value
-        .replace(/\p{Cf}/gu, '')
-        .trim()
-        .replace(/^bearer\s+/i, '')
-    : value;
+  typeof value === 'string' ? trimPasted(value).replace(/^bearer\s+/i, '') : value;
+
+/** Invisible characters are removed everywhere, blanks and line breaks at both ends. */
+const trimPasted = (text: string): string => text.replace(/\p{Cf}/gu, '').trim();
 
 /** Describes the accepted sets of keys, such as `{access_key, secret_key} or {api_key}`. */
 function describeCredentialKeys(schema: unknown): string {
