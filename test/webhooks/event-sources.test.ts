@@ -199,6 +199,20 @@ forEachDatabase((_name, _open, freshUrl) => {
     clockOffsetMs = 2 * HOUR_MS;
     const [recovered, ...more] = await untilReported('channel.recovered');
     assert.deepEqual([recovered?.data.id, more], [failing?.data.id, []]);
+    const id = failing?.data.id;
+    await root.ok('PUT', `/api/admin/channels/${id}`, { credentials: { api_key: 'sk-revoked-by-its-vendor' } });
+    const count = async (type: string) =>
+      (await events(root, type)).filter(({ data }) => data.name === 'broken').length;
+    const untilCounted = async (type: string, most: number) => {
+      for (let calls = 0; calls < 50 && (await count(type)) < most; calls++) {
+        await submit('/v1/videos', { model: 'sora-2', prompt: `call ${calls}` });
+        await pause(100);
+      }
+      assert.equal(await count(type), most);
+    };
+    await untilCounted('channel.failing', 2);
+    await root.ok('PUT', `/api/admin/channels/${id}`, { credentials: service.sandbox.credentials('sora') });
+    await untilCounted('channel.recovered', 2);
     assert.deepEqual([...(await events(ada, 'channel.failing')), ...(await events(ada, 'channel.recovered'))], []);
   });
 

@@ -9,7 +9,7 @@ import { ChannelFailureNotices } from './channel-health.ts';
 forEachDatabase((_name, open) => {
   it('the recovery of a channel is reported once across all processes, and only after a reported failure', async () => {
     const database = await open();
-    const clock = manualClock();
+    const clock = manualClock(Date.UTC(2026, 0, 1));
     const log = openLog('silent');
     const { eventLog, store } = makeEvents({ database, clock, log, retentionMs: () => 0 });
     const process = () =>
@@ -37,9 +37,22 @@ forEachDatabase((_name, open) => {
     await recover();
     await recover();
     assert.deepEqual(await types(), ['channel.failing', 'channel.recovered']);
+    const reported = ['channel.failing', 'channel.recovered'];
+    for (const minutes of [1, 30, 30, 1, 1]) {
+      clock.advance(minutes * 60_000);
+      await one.circuitOpened(call, { name: 'main' });
+      await other.circuitOpened(call, { name: 'main' });
+      if (minutes === 1) await recover();
+    }
+    assert.deepEqual(
+      await types(),
+      [...reported, ...reported],
+      'a failure after a recovery is reported, hourly at most',
+    );
     clock.advance(86_400_000);
     await one.circuitOpened(call, { name: 'main' });
+    await other.circuitOpened(call, { name: 'main' });
     await recover();
-    assert.deepEqual(await types(), ['channel.failing', 'channel.recovered', 'channel.failing', 'channel.recovered']);
+    assert.deepEqual(await types(), [...reported, ...reported, ...reported]);
   });
 });

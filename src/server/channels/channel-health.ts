@@ -1,5 +1,5 @@
 import type { ChannelCondition } from '../../contract/channels.ts';
-import { DAY_MS } from '../../contract/time-units.ts';
+import { DAY_MS, HOUR_MS } from '../../contract/time-units.ts';
 import type { EventStore, EventWriter } from '../event-log/event-log.ts';
 import type { AdminNotifier, Bilingual } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -79,7 +79,10 @@ interface ChannelFailureNoticeDependencies {
   readonly log: Log;
 }
 
-/** Notifies administrators of channels that need attention: once a day per channel and reason, across all processes. */
+/**
+ * Notifies administrators of channels that need attention: once a day per channel and reason, across all processes.
+ * A failure after a reported recovery is reported again, but not within an hour of the one before.
+ */
 export class ChannelFailureNotices {
   readonly #dependencies: ChannelFailureNoticeDependencies;
   constructor(dependencies: ChannelFailureNoticeDependencies) {
@@ -91,12 +94,19 @@ export class ChannelFailureNotices {
     const { channelId, outcome, model = '', message = '' } = call;
     const reason = NEEDS_ADMINISTRATOR[outcome];
     if (reason === undefined) return;
-    const { database, notifier, clock, log } = this.#dependencies;
+    const { database, notifier, eventHistory, clock, log } = this.#dependencies;
+    const subject = subjectOf(call, credential);
     const about = outcome === 'model' && model !== '' ? ` (${model})` : '';
     const words = message === '' ? '' : `: ${maskSecrets(message)}`;
     await database
-      .transaction((trx) =>
-        notifier.notifyAdministrators(trx, {
+      .transaction(async (trx) => {
+        const now = clock.now();
+        const recovered = await eventHistory.findNewest(trx, subject, 'channel.recovered');
+        const failed = await eventHistory.findNewest(trx, subject, 'channel.failing');
+        const isFlapping = (recovered?.seq ?? 0) > (failed?.seq ?? 0) && now - (failed?.created_at ?? 0) < HOUR_MS;
+        // The circuit opens again, and reports it, until a call succeeds.
+        if (isFlapping) return;
+        await notifier.notifyAdministrators(trx, {
           type: 'system',
           topic: 'channel.resting',
           title:
@@ -114,7 +124,7 @@ export class ChannelFailureNotices {
           relatedId: channelId,
           event: {
             type: 'channel.failing',
-            subject: subjectOf(call, credential),
+            subject,
             data: {
               id: channelId,
               name,
@@ -124,9 +134,9 @@ export class ChannelFailureNotices {
               ...credentialData(call, credential),
             },
           },
-          deduplicationKey: `channel.resting:${subjectOf(call, credential)}:${outcome}:${about}:${Math.floor(clock.now() / DAY_MS)}`,
-        }),
-      )
+          deduplicationKey: `channel.resting:${subject}:${outcome}:${about}:${Math.floor(now / DAY_MS)}:${recovered?.id ?? ''}`,
+        });
+      })
       .catch((error: unknown) =>
         log.warn({ err: error, channelId }, 'administrators could not be notified of a channel'),
       );

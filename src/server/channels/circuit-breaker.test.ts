@@ -176,6 +176,31 @@ describe('health of a channel', () => {
     }
   });
 
+  it('is not closed by calls that cost nothing when the balance is exhausted', () => {
+    for (const operation of ['poll', 'count'] as const) {
+      const { learn, fitness, pass } = ward();
+      learn('billing');
+      assert.equal(learn('ok', { operation }), false);
+      assert.equal(fitness(), 'open', operation);
+      pass(MINUTE);
+      learn('ok', { operation });
+      assert.equal(fitness(), 'halfOpen', operation);
+      assert.equal(learn('ok'), true);
+      assert.equal(fitness(), 'closed');
+    }
+  });
+
+  it('reports the first success after a change that ended a failure', () => {
+    const { health, learn } = ward();
+    learn('auth');
+    health.forget(1);
+    assert.equal(learn('ok', { operation: 'poll' }), false);
+    assert.equal(learn('ok'), true);
+    assert.equal(learn('ok'), false);
+    health.forget(1);
+    assert.equal(learn('ok'), false);
+  });
+
   it('is not opened by failing requests of a single account', () => {
     for (const outcome of ['auth', 'model', 'capacity', 'unreachable'] as const) {
       const { learn, fitness, condition, pass } = ward();

@@ -124,6 +124,11 @@ class AccountMap<V> {
     return getOrCreateEntry(this.#entries, key, () => [{ id, credentialId }, make()] as const)[1];
   }
 
+  /** @returns whether there was a value */
+  delete({ id, credentialId }: ChannelAccount): boolean {
+    return this.#entries.delete(accountKey(id, credentialId));
+  }
+
   /** Drops the values of all credentials of a channel. */
   deleteChannel(channelId: number): void {
     for (const [{ id, credentialId }] of this.entries(channelId)) this.#entries.delete(accountKey(id, credentialId));
@@ -142,6 +147,8 @@ class AccountMap<V> {
  */
 export class CircuitBreakers {
   readonly #accounts = new AccountMap<AccountCircuits>();
+  /** Accounts with an open circuit when their channel was changed: the next success is news. */
+  readonly #changedWhileOpen = new AccountMap<true>();
 
   /**
    * @returns the models whose circuits this call opened, or closed after they were open; the empty string stands for
@@ -252,6 +259,9 @@ export class CircuitBreakers {
 
   /** Discards everything known about a channel after it was changed or removed. */
   forget(channelId: number): void {
+    for (const [account, { breakers }] of this.#accounts.entries(channelId))
+      if ([...breakers.values()].some(({ timesOpened }) => timesOpened > 0))
+        this.#changedWhileOpen.getOrMake(account, () => true);
     this.#accounts.deleteChannel(channelId);
   }
 
@@ -274,14 +284,20 @@ export class CircuitBreakers {
     return [toView('', whole, now), ...models.map(([model, gauge]) => toView(model, gauge, now))];
   }
 
-  /** Any success proves that the account is reachable and accepted; only a submit proves that a model accepts work. */
+  /**
+   * Any success proves that the account is reachable and accepted. Only a submit proves that a model accepts work, and
+   * that there is a balance, because polls and counts of tokens cost nothing.
+   */
   #recordSuccess(call: CallOutcome, now: number): readonly string[] {
     const circuits = this.#circuitsOf(call);
     circuits.newestSucceeded = true;
-    const { model } = call;
+    const { model, channelId: id, credentialId } = call;
     const caller = callerOf(call);
-    const ofAccount = succeedIn(circuits, '', caller, now);
-    const ofModel = !isWeakEvidence(call) && model !== undefined && succeedIn(circuits, model, caller, now);
+    const isWeak = isWeakEvidence(call);
+    if (isWeak && circuits.breakers.get('')?.reason === 'billing') return NONE;
+    const isAfterChange = !isWeak && this.#changedWhileOpen.delete({ id, credentialId });
+    const ofAccount = succeedIn(circuits, '', caller, now) || isAfterChange;
+    const ofModel = !isWeak && model !== undefined && succeedIn(circuits, model, caller, now);
     if (!ofAccount && !ofModel) return NONE;
     return [...(ofAccount ? [''] : []), ...(ofModel ? [model] : [])];
   }
