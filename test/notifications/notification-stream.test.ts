@@ -54,6 +54,17 @@ forEachDatabase((name, _open, freshUrl) => {
     assert.equal(service.app.notifications.streams.size, 0);
   });
 
+  it('asks proxies neither to store, compress nor buffer it', async () => {
+    const { headers } = await fetch(`${service.url}/api/notifications/stream`, {
+      method: 'HEAD',
+      headers: { cookie: `session=${ann.cookies.get('session')}`, 'service-api-user': String(ann.id) },
+    });
+    assert.deepEqual(
+      ['content-type', 'cache-control', 'x-accel-buffering'].map((name) => headers.get(name)),
+      ['text/event-stream; charset=utf-8', 'no-store, no-transform', 'no'],
+    );
+  });
+
   it('sends each notification exactly once across broken connections, while others arrive', async () => {
     const wanted = Array.from({ length: 120 }, (_, i) => `n${i}`);
     let cursor: string | undefined;

@@ -16,7 +16,8 @@ interface StreamEnds {
 /** Headers of a stream of server-sent events (WHATWG HTML, section 9.2). */
 const EVENT_STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
+  // Compressing proxies such as Traefik's and Caddy's would hold back the first kilobyte, headers included.
+  'cache-control': 'no-store, no-transform',
   // Keeps nginx from buffering the events.
   'x-accel-buffering': 'no',
 } as const;
