@@ -49,6 +49,19 @@ describe('ledger refusals', () => {
       assert.deepEqual(await paramsOf(grant), { needed: 90, available: 80 });
     });
 
+    it('never refuse a free call, whatever a key, an account or a wallet has spent', async () => {
+      const { ledger } = await start();
+      await ledger.limit(5, 30);
+      await ledger.reserve('task_paid', 1, 30, 5);
+      await ledger.limit(5, 10);
+      await ledger.spendLimit({ kind: 'account', id: 1 }, { amount: 1, period: 'day' });
+      await ledger.grant(1, -70, 'all');
+      assert.equal(await ledger.reserve('task_more', 1, 1, 5), 'quota_not_enough');
+      assert.equal(await ledger.reserve('task_free', 1, 0, 5), undefined);
+      assert.equal(await ledger.settle('task_free', 0), 0);
+      assert.deepEqual([...(await ledger.quota.tokenLimits([5]))], [[5, { limit: 10, used: 30 }]]);
+    });
+
     it('grants up to the largest wallet, and deducts down to zero', async () => {
       const { ledger } = await start();
       const most = 9_000_000_000_000_000;

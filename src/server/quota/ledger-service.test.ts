@@ -47,7 +47,8 @@ class Model {
 
   reserve(ref: string, amount: number, token: boolean): string | undefined {
     const plan = Math.min(amount, this.plan);
-    if (token && this.limit !== undefined && this.tokenUsed + amount > this.limit) return 'quota_not_enough';
+    const exceedsLimit = token && this.limit !== undefined && this.tokenUsed + amount > this.limit;
+    if (exceedsLimit && amount > 0) return 'quota_not_enough';
     if (amount - plan > this.wallet) return 'quota_not_enough';
     this.plan -= plan;
     this.wallet -= amount - plan;

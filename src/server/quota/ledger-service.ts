@@ -591,7 +591,8 @@ function tokenChanges(closed: readonly OpenSettlement[], opened: readonly Reserv
     if (extra === 0) change.settled += charged - amount;
   }
   for (const { tokenId, amount } of opened) {
-    if (tokenId === undefined) continue;
+    // A free call passes even a key that has spent more than its limit, as it passes spend limits and an empty wallet.
+    if (tokenId === undefined || amount === 0) continue;
     const change = changes.of(tokenId);
     change.reservations++;
     change.taken += amount;
