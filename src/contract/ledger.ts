@@ -93,6 +93,8 @@ export const USAGE_COLUMNS = {
   channel: 'channel_id',
 } as const;
 
+const MOST_ROWS = { description: 'At most 10,000, the most expensive; `total` counts all.' };
+
 /** Figures of one group; keys the query does not group by are omitted. */
 const group = {
   day: Type.Optional(Type.String({ description: 'UTC, such as 2026-11-21.' })),
@@ -114,7 +116,9 @@ export const getUsage = endpoint({
       Type.String({ pattern: '^(day|model|token)(,(day|model|token)){0,2}$', description: 'Default day,model,token.' }),
     ),
   }),
-  response: Ok(Type.Object({ rows: Type.Array(Type.Object({ ...group, ...figures })), total: Type.Object(figures) })),
+  response: Ok(
+    Type.Object({ rows: Type.Array(Type.Object({ ...group, ...figures }), MOST_ROWS), total: Type.Object(figures) }),
+  ),
 });
 
 export const getAllUsage = endpoint({
@@ -144,6 +148,7 @@ export const getAllUsage = endpoint({
           channel_id: Type.Optional(Type.Integer()),
           ...figures,
         }),
+        MOST_ROWS,
       ),
       total: Type.Object(figures),
     }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { openLedger } from '../../../test/ledger-fixture.ts';
+import { LedgerStore } from './ledger.ts';
 import { LedgerReportStore } from './ledger-reports.ts';
 
 const ALL = { page: 1, pageSize: 99, offset: 0 };
@@ -72,6 +73,29 @@ describe('ledger reports', () => {
       ]);
       const nothing = { requests: 0, quota: 0, prompt_tokens: 0, completion_tokens: 0 };
       assert.deepEqual(await usage.usage({ ...all, tokenId: 9 }, []), [nothing], 'one row of zeros without groups');
+    });
+
+    it('returns the most expensive of too many groups, newest day first, and the sum of all', async () => {
+      const database = await open();
+      const usage = new LedgerReportStore(database);
+      const figures = { token_id: 0, channel_id: 0, requests: 1, prompt_tokens: 0, completion_tokens: 0 };
+      const rows = Array.from({ length: 10_100 }, (_, index) => {
+        const [day, place] = [Math.floor(index / 101), index % 101];
+        return { user_id: 1, day, model: `model-${place}`, quota: place, ...figures };
+      });
+      await database.transaction((trx) => new LedgerStore(database).addUsage(trx, rows));
+      const all = { fromDay: 0, toDay: 99 };
+      const groups = await usage.usage(all, ['day', 'model']);
+      assert.equal(groups.length, 10_000);
+      assert.ok(
+        groups.every(({ day, model }, index) => day === 99 - Math.floor(index / 100) && model !== 'model-0'),
+        'only the cheapest model of each day is missing',
+      );
+      assert.deepEqual(
+        groups.slice(0, 2).map(({ quota }) => quota),
+        [100, 99],
+      );
+      assert.equal((await usage.usage(all, []))[0]?.requests, 10_100);
     });
   });
 });

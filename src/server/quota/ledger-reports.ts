@@ -42,7 +42,7 @@ interface UsageFigures {
 /** Usage figures of one group, with the values of the columns grouped by. */
 export type UsageRow = Partial<Pick<Selectable<Tables['usage_daily']>, UsageColumn>> & UsageFigures;
 
-/** Maximum groups in one result: a year of days times thirty models. */
+/** Maximum groups in one result: a year of days times thirty models. More are cut by cost, so that no day is missing. */
 const MAX_GROUPS = 10_000;
 
 /**
@@ -100,7 +100,9 @@ export class LedgerReportStore {
     return this.#database.kysely.selectFrom('ledger').selectAll().where('ref', 'in', listed).orderBy('id').execute();
   }
 
-  /** Usage figures by group: newest day first when grouped by day, otherwise most expensive first. */
+  /**
+   * Usage figures of the most expensive groups: newest day first when grouped by day, otherwise most expensive first.
+   */
   async usage(filter: UsageFilter, by: readonly UsageColumn[]): Promise<UsageRow[]> {
     let query = this.#database.kysely
       .selectFrom('usage_daily')
@@ -123,17 +125,18 @@ export class LedgerReportStore {
         fn.sum<number>('prompt_tokens').as('prompt_tokens'),
         fn.sum<number>('completion_tokens').as('completion_tokens'),
       ])
-      .$if(by.includes('day'), (each) => each.orderBy('day', 'desc'))
       .orderBy('quota', 'desc')
       .limit(MAX_GROUPS)
       .execute();
     // PostgreSQL returns sums of bigints as numeric, which the driver delivers as text; a sum over no rows is null.
-    return rows.map((row) => ({
+    const groups = rows.map((row) => ({
       ...row,
       requests: Number(row.requests ?? 0),
       quota: Number(row.quota ?? 0),
       prompt_tokens: Number(row.prompt_tokens ?? 0),
       completion_tokens: Number(row.completion_tokens ?? 0),
     }));
+    // The sort is stable, so groups of one day stay in the order of their costs.
+    return by.includes('day') ? groups.sort((a, b) => (b.day ?? 0) - (a.day ?? 0)) : groups;
   }
 }
