@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { PASSWORD, type TestUser } from '../accounts/test-user-client.ts';
+import { callModelApi } from '../call-model-api.ts';
 import { authenticate, type BrowserFixture, openBrowserFixture, signIn, waitForContent } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
@@ -77,6 +78,46 @@ describe('costs and budgets in Chromium', { skip: chromiumPath === undefined && 
     await page.getByRole('button', { name: app.more }).click();
     await rows.nth(99).waitFor();
     assert.equal(await rows.count(), 100);
+    await page.context().close();
+  });
+
+  it('sums each group over all days, whatever number of rows the chart gets', async () => {
+    const { costs } = STRINGS.en;
+    const page = await fixture.open();
+    await authenticate(page, ROOT.username, ROOT.password);
+    await page.route(
+      ({ pathname }) => pathname === '/api/admin/usage',
+      (route) => {
+        const all = usageOfUsers(2);
+        const isByDay = new URL(route.request().url()).searchParams.get('by')?.startsWith('day');
+        const rows = isByDay ? all.data.rows.slice(0, 1) : all.data.rows;
+        return route.fulfill({ json: { ...all, data: { ...all.data, rows } } });
+      },
+    );
+    await page.goto('/admin/costs?by=user');
+    const rows = page.getByRole('table', { name: costs.groups.user }).locator('tbody tr');
+    await rows.nth(1).waitFor();
+    const calls = await rows.evaluateAll((all) => all.map((row) => row.querySelectorAll('td')[1]?.textContent));
+    assert.deepEqual(calls, ['3', '3']);
+    await page.context().close();
+  });
+
+  it('names a revoked key', async () => {
+    const { costs } = STRINGS.en;
+    const key = await spender.ok<{ id: number; key: string }>('POST', '/api/tokens', { name: 'holiday film' });
+    const body = { model: 'viduq2', prompt: 'A paper boat', seconds: '4' };
+    const { status } = await callModelApi(fixture.running.url, key.key, 'POST', '/v1/videos', body);
+    assert.equal(status, 200);
+    const usagePath = `/api/usage?by=token&token_id=${key.id}`;
+    while ((await spender.ok<{ rows: unknown[] }>('GET', usagePath)).rows.length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    await spender.ok('DELETE', `/api/tokens/${key.id}`);
+    const page = await fixture.open();
+    await signIn(page, 'spender', PASSWORD, '/account/overview?by=token');
+    await page
+      .getByRole('table', { name: costs.groups.token })
+      .getByRole('link', { name: 'holiday film', exact: true })
+      .waitFor();
     await page.context().close();
   });
 

@@ -32,7 +32,10 @@ const STATISTICS = { own: getRequestStatistics, all: getAllRequestStatistics } a
   Endpoint
 >;
 
-/** Usage from the ledger's daily figures. @param by groups, with `day` among them for a chart */
+/**
+ * Usage from the ledger's daily figures. @param by groups, with `day` among them for a chart: its many rows may be
+ * incomplete, so tables group without it
+ */
 export const costsQuery = (scope: RequestScope, range: DayRange, by: string, filter: CostFilter) =>
   queryOptions({
     queryKey: ['costs', scope, range, by, filter],

@@ -380,37 +380,50 @@ const NO_ROWS: readonly CostRow[] = [];
 /** Data of a cost view: rows by day for the chart, groups for the table, totals of this range and the preceding one. */
 function useCosts({ scope, by, range, filter }: CostView) {
   const shared = { placeholderData: keepPreviousData };
-  const now = useQuery({ ...costsQuery(scope, range, `day,${by}`, filter), ...shared });
+  const now = useQuery({ ...costsQuery(scope, range, by, filter), ...shared });
+  const byDay = useQuery({ ...costsQuery(scope, range, `day,${by}`, filter), ...shared });
   const before = useQuery({ ...costsQuery(scope, rangeBefore(range), by, filter), ...shared });
   const performance = useQuery({ ...performanceQuery(scope, range, by, filter), ...shared });
-  const rows = now.data?.rows ?? NO_ROWS;
+  // Together, so that the chart is not drawn empty first.
+  const loadedCosts = byDay.data && now.data;
+  const rows = loadedCosts?.rows ?? NO_ROWS;
+  const daily = byDay.data?.rows ?? NO_ROWS;
   const rowsBefore = before.data?.rows ?? NO_ROWS;
   const groups = useMemo(() => toGroupCosts(rows, rowsBefore, by), [rows, rowsBefore, by]);
-  const nameOf = useGroupNames(scope, by, groups);
+  const nameOf = useGroupNames(scope, by, groups, by === 'token' ? performance.data : undefined);
   const shownGroups = useMemo(() => {
     const figures = new Map(performance.data?.map((each) => [each.key, each]));
     return groups.map((group) => ({ ...group, name: nameOf(group.key), figures: figures.get(group.key) }));
   }, [groups, nameOf, performance.data]);
   // Stable, so that sorting the table does not draw the chart again.
-  const chart = useMemo(() => rows.map((row) => ({ ...row, model: nameOf(keyOf(row, by)) })), [rows, nameOf, by]);
+  const chart = useMemo(() => daily.map((row) => ({ ...row, model: nameOf(keyOf(row, by)) })), [daily, nameOf, by]);
   // While another range loads, the chart keeps showing the previous one, so that it is drawn only once.
   const loaded = useRef(range);
-  if (!now.isPlaceholderData) loaded.current = range;
+  if (!byDay.isPlaceholderData) loaded.current = range;
   return {
     groups: shownGroups,
     chart,
     range: loaded.current,
-    total: now.data?.total,
+    total: loadedCosts?.total,
     totalBefore: before.data?.total,
-    error: now.error ?? before.error,
-    retry: () => void Promise.all([now.refetch(), before.refetch()]),
+    error: now.error ?? byDay.error ?? before.error,
+    retry: () => void Promise.all([now, byDay, before].map((query) => query.refetch())),
     isStale: now.isPlaceholderData,
   };
 }
 type ShownGroup = ReturnType<typeof useCosts>['groups'][number];
 
-/** Display names of the groups. */
-function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { readonly key: string }[]) {
+/**
+ * Display names of the groups.
+ *
+ * @param logged groups of the request log, which has the names of revoked keys
+ */
+function useGroupNames(
+  scope: RequestScope,
+  by: CostGroup,
+  groups: readonly { readonly key: string }[],
+  logged: readonly { readonly key: string; readonly name: string }[] | undefined,
+) {
   const { t } = useTranslation('costs');
   const titleOf = useModelTitle();
   const users = useUserNames(by === 'user' || by === 'organization' ? groups.map(({ key }) => Number(key)) : []);
@@ -423,9 +436,11 @@ function useGroupNames(scope: RequestScope, by: CostGroup, groups: readonly { re
       if (by === 'channel') return key === '0' ? t('noChannel') : (channels(Number(key)) ?? `#${key}`);
       if (key === '0') return t('console');
       if (key === '-1') return t('imported');
-      return keys.data?.data.find(({ id }) => String(id) === key)?.name ?? `#${key}`;
+      const listed = keys.data?.data.find(({ id }) => String(id) === key);
+      const known = scope === 'own' ? (listed ?? logged?.find((group) => group.key === key)) : undefined;
+      return known?.name || `#${key}`;
     },
-    [by, users, channels, keys.data, t, titleOf],
+    [scope, by, users, channels, keys.data, logged, t, titleOf],
   );
 }
 

@@ -59,6 +59,7 @@ export function OverviewPage() {
   const nowMs = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000, []);
   const from = String(nowMs / 1000 - (days - 1) * DAY_SECONDS);
   const usage = useQuery(dataQuery(getAllUsage, { query: { from, by: 'day,model' } }));
+  const byModel = useQuery(dataQuery(getAllUsage, { query: { from, by: 'model' } }));
   const byUser = useQuery(dataQuery(getAllUsage, { query: { from, by: 'user' } }));
   const channels = useQuery({ ...listQuery(listChannels, { page_size: '50' }), refetchInterval: REFRESH_MS });
   const operations = useQuery({ ...dataQuery(getServiceStatus, {}), refetchInterval: REFRESH_MS });
@@ -88,7 +89,7 @@ export function OverviewPage() {
         <WaitingPanel />
         <UsagePanel rows={usage.data?.rows} days={days} nowMs={nowMs} />
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
-          <ModelOrUserUsageRanking title={t('overview.topModels')} rows={usage.data?.rows} by="model" days={days} />
+          <ModelOrUserUsageRanking title={t('overview.topModels')} rows={byModel.data?.rows} by="model" days={days} />
           <ModelOrUserUsageRanking title={t('overview.topUsers')} rows={byUser.data?.rows} by="user_id" days={days} />
           <UsersWithRefusedCalls blocked={operations.data?.blocked} />
         </SimpleGrid>
