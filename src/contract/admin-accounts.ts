@@ -93,7 +93,7 @@ export const adminGetUser = endpoint({
 export const adminUpdateUser = endpoint({
   method: 'PUT',
   path: '/api/admin/users/:id',
-  summary: 'Change an account; only the named keys change',
+  summary: 'Change an account; only the named keys change, and with an Idempotency-Key the balance only once',
   tag: 'admin',
   policy: 'admin',
   envelope: 'api',

@@ -316,7 +316,7 @@ export const adminUpdateOrganization = endpoint({
   ...shared,
   method: 'PUT',
   path: '/api/admin/organizations/:id',
-  summary: 'Change balance, status or limits of an organization',
+  summary: 'Change balance, status or limits of an organization; with an Idempotency-Key the balance only once',
   policy: 'admin',
   params: IdParam,
   body: Type.Object(

@@ -36,7 +36,8 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Who changed what, newest first': '变更记录，按时间倒序',
   'Where an account is signed in, newest first': '账号的登录位置，按时间倒序',
   'All accounts': '所有账号',
-  'Change an account; only the named keys change': '修改账号；只更改所列的键',
+  'Change an account; only the named keys change, and with an Idempotency-Key the balance only once':
+    '修改账号；只更改所列的键；附带 Idempotency-Key 时余额只变动一次',
   "One video: its timeline, cost and the vendor's responses": '单个视频：时间线、费用与供应商响应',
   'Videos of all accounts, newest first': '所有账号的视频，按时间倒序',
   'Videos that wait for a slot, by model and limit; the longest wait first':
@@ -262,7 +263,8 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
     '同样的元数据，位于 OpenID Connect 客户端查找的位置；不签发 id_token',
   'Join an organization with the token of an invitation': '用邀请令牌加入组织',
   'All organizations, newest first': '所有组织，按时间倒序',
-  'Change balance, status or limits of an organization': '修改组织的余额、状态或限制',
+  'Change balance, status or limits of an organization; with an Idempotency-Key the balance only once':
+    '修改组织的余额、状态或限制；附带 Idempotency-Key 时余额只变动一次',
   'Invite someone by a link that works once; e-mailed if an address is named and the service sends e-mail':
     '用一次性链接邀请成员；填写邮箱且服务可发邮件时会发送邮件',
   'Create an organization; the caller becomes its owner': '创建组织；调用者成为所有者',

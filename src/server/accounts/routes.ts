@@ -16,6 +16,7 @@ import {
   toLoginClient,
   toRequestOrigin,
 } from '../platform/http/route-registry.ts';
+import { readIdempotencyKey } from '../platform/idempotency-key.ts';
 import type { Account } from './account-store.ts';
 import type { LoginAttemptRow } from './login-service.ts';
 import type { Accounts } from './module.ts';
@@ -192,7 +193,9 @@ function addAccountAdminRoutes(
   routes.add(endpoints.adminGetUser, async ({ params }) => ok(toAdminUserRow(await users.profile(Number(params.id)))));
 
   routes.add(endpoints.adminUpdateUser, async ({ caller, params, body, request }) => {
-    await userAdministration.update(caller, Number(params.id), body, toRequestOrigin(request));
+    const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+    const origin = toRequestOrigin(request);
+    await userAdministration.update(caller, Number(params.id), { ...body, idempotencyKey }, origin);
     return done();
   });
 

@@ -71,6 +71,23 @@ forEachDatabase((_name, open) => {
     }
   });
 
+  it('changes a wallet once per Idempotency-Key, however often the request is repeated', async () => {
+    const { id } = await staff('user');
+    const pay = (quota_delta: number, key = 'pay_1', to = id) =>
+      root.send('PUT', `/api/admin/users/${to}`, { quota_delta }, { 'idempotency-key': key });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => pay(700)));
+    assert.deepEqual([...new Set(answers.map(({ body }) => body.success))], [true]);
+    assert.equal((await get(id)).quota, 700);
+    const other = await pay(900);
+    assert.deepEqual([other.body.success, /used with another request/.test(other.body.message ?? '')], [false, true]);
+    assert.equal((await pay(-701, 'pay_2')).body.success, false);
+    assert.equal((await pay(-700, 'pay_2')).body.success, true, 'a refused change leaves its key free');
+    const { id: another } = await staff('user');
+    await pay(700, 'pay_1', another);
+    assert.deepEqual([(await get(id)).quota, (await get(another)).quota], [0, 700]);
+    assert.match((await pay(1, 'two words')).body.message ?? '', /Idempotency-Key must be/);
+  });
+
   it('keeps the session of a root who changes their own password, and ends the others', async () => {
     const [here, elsewhere] = [await staff('root'), service.anonymous()];
     const { username } = await here.ok('GET', '/api/user/self');

@@ -82,7 +82,7 @@ export class UserAdminService {
 
   /**
    * @throws not_exist, rank_too_low, last_root, username_taken, email_taken, password_too_common, quota_not_enough,
-   *   invalid_request
+   *   idempotency_mismatch, invalid_request
    */
   async update(caller: AccountCaller, id: number, update: UserUpdate, origin: RequestOrigin): Promise<void> {
     const { database, accounts, passwords } = this.#dependencies;

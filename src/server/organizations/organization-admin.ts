@@ -75,7 +75,7 @@ export class OrganizationAdmin {
     });
   }
 
-  /** @throws not_exist, invalid_request, organization_closed, quota_not_enough */
+  /** @throws not_exist, invalid_request, organization_closed, quota_not_enough, idempotency_mismatch */
   async update(actor: Actor, id: number, update: OrganizationUpdate): Promise<void> {
     const { database, accounts, ledger, auditLog } = this.#dependencies;
     if (update.quota !== undefined && update.quota_delta !== undefined)

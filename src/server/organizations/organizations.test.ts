@@ -314,6 +314,17 @@ describe('organizations', () => {
       );
     });
 
+    it('is paid by an administrator once per Idempotency-Key', async () => {
+      const { id } = await owner.ok<{ id: number }>('GET', `/api/organizations/${SLUG}`);
+      const balance = async () =>
+        (await owner.ok<{ quota: number }>('GET', '/api/user/self', undefined, IN_ACME)).quota;
+      const before = await balance();
+      const pay = () =>
+        service.root.ok('PUT', `/api/admin/organizations/${id}`, { quota_delta: 700 }, { 'idempotency-key': 'pay_1' });
+      await Promise.all(Array.from({ length: 8 }, pay));
+      assert.equal(await balance(), before + 700);
+    });
+
     it('records in the audit log for which organization a member acted', async () => {
       const { id } = await owner.ok<{ id: number }>('GET', `/api/organizations/${SLUG}`);
       const newest = async (query: string) => {

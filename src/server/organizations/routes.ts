@@ -6,6 +6,7 @@ import { done, list, ok, toPage } from '../../contract/responses.ts';
 import { DAY_MS, toSeconds } from '../../contract/time-units.ts';
 import { AppError } from '../platform/app-error.ts';
 import { type AccountCaller, actorIdOf, type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
+import { readIdempotencyKey } from '../platform/idempotency-key.ts';
 import type { OrganizationAdmin } from './organization-admin.ts';
 import type { OwnOrganization } from './organization-store.ts';
 import type { OrganizationService } from './organizations.ts';
@@ -95,7 +96,8 @@ function addAdminRoutes(routes: RouteRegistry, administration: OrganizationAdmin
   });
 
   routes.add(endpoints.adminUpdateOrganization, async ({ caller, params, body, request }) => {
-    await administration.update(toActor(caller, request), Number(params.id), body);
+    const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+    await administration.update(toActor(caller, request), Number(params.id), { ...body, idempotencyKey });
     return done();
   });
 

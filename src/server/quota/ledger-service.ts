@@ -205,9 +205,15 @@ export class LedgerService implements Ledger {
     return this.#store.lockBalance(trx, userId);
   }
 
-  async adjustWallet(trx: Trx, userId: number, { quota, quota_delta, note }: WalletAdjustment): Promise<number> {
+  async adjustWallet(trx: Trx, userId: number, change: WalletAdjustment): Promise<number> {
+    const { quota, quota_delta, note, idempotencyKey } = change;
     const amount = quota === undefined ? (quota_delta ?? 0) : quota - (await this.lockBalance(trx, userId));
-    if (amount !== 0) await this.grant(trx, defined({ userId, amount, ref: `admin:${randomText(20)}`, note }));
+    if (amount === 0) return 0;
+    const ref = `admin:${idempotencyKey === undefined ? randomText(20) : `${userId}:${idempotencyKey}`}`;
+    const granted = idempotencyKey === undefined ? undefined : await this.#store.grantedAmount(trx, ref);
+    if (granted === amount) return 0;
+    if (granted !== undefined) throw new AppError('idempotency_mismatch');
+    await this.grant(trx, defined({ userId, amount, ref, note }));
     return amount;
   }
 }

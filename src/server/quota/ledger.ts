@@ -166,8 +166,8 @@ export interface Ledger {
   lockBalance(trx: Trx, userId: number): Promise<number>;
   /**
    * Changes a wallet for an administrator. An absolute quota is compared with the locked balance.
-   * @returns the amount added
-   * @throws AppError `quota_not_enough`
+   * @returns the amount added; 0 if the change with this idempotency key was made before
+   * @throws AppError `quota_not_enough`, `idempotency_mismatch`
    */
   adjustWallet(trx: Trx, userId: number, change: WalletAdjustment): Promise<number>;
 }
@@ -180,6 +180,8 @@ export interface WalletAdjustment {
   readonly quota_delta?: number;
   /** Reason for the wallet change; stored with its ledger entry. */
   readonly note?: string;
+  /** Names the change, so that a repeated request changes the wallet once. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** Called with the balance of a wallet before and after a charge, in the same transaction. */
@@ -544,6 +546,12 @@ export class LedgerStore {
         .onConflict((conflict) => conflict.columns(['ref', 'kind']).doNothing())
         .executeTakeFirst(),
     );
+  }
+
+  /** The amount that a cause has granted; undefined: it has granted nothing yet. */
+  async grantedAmount(trx: Trx, ref: string): Promise<number | undefined> {
+    const entry = trx.selectFrom('ledger').select('amount').where('ref', '=', ref).where('kind', '=', 'grant');
+    return (await entry.executeTakeFirst())?.amount;
   }
 
   /**

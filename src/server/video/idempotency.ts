@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { DAY_MS } from '../../contract/time-units.ts';
-import { AppError, invalidRequest } from '../platform/app-error.ts';
+import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
+import { readIdempotencyKey } from '../platform/idempotency-key.ts';
 import type { Tables, Trx } from '../tables.ts';
 import { type SubmitResult, type TaskStore, toSubmitResult } from './task-store.ts';
 
@@ -216,12 +217,11 @@ export interface IdempotencyClaim {
  */
 export function toIdempotencyClaim(
   scope: number,
-  key: string | string[] | undefined,
+  header: string | string[] | undefined,
   content: () => readonly (Buffer | string)[],
 ): IdempotencyClaim | undefined {
-  if (typeof key !== 'string') return undefined;
-  if (!/^[\x21-\x7e]{1,255}$/.test(key))
-    throw invalidRequest('Idempotency-Key must be 1 to 255 visible ASCII characters.', 'Idempotency-Key');
+  const key = readIdempotencyKey(header);
+  if (key === undefined) return undefined;
   const hash = createHash('sha256');
   for (const part of content()) hash.update(part);
   return { scope, key, requestHash: hash.digest('hex') };
