@@ -99,7 +99,9 @@ function Details({ organization }: OfOrganization) {
         <BalanceDialog
           name={name}
           quota={quota}
-          change={(body) => callApi(endpoints.adminUpdateOrganization, { params: { id: String(id) }, body })}
+          change={(body, options) =>
+            callApi(endpoints.adminUpdateOrganization, { params: { id: String(id) }, body }, options)
+          }
           onClose={close}
         />
       ) : null}

@@ -1,5 +1,5 @@
 import { NumberInput, Select, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { defined } from '../../../../contract/objects.ts';
 import { activatePackage, NO_PACKAGE } from '../../../../contract/plans.ts';
@@ -76,7 +76,10 @@ interface BalanceDialogProps {
   readonly name: string;
   /** Its balance. */
   readonly quota: number;
-  readonly change: (body: { readonly quota_delta: number; readonly note?: string }) => Promise<unknown>;
+  readonly change: (
+    body: { readonly quota_delta: number; readonly note?: string },
+    options: { readonly headers: { readonly 'idempotency-key': string } },
+  ) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
@@ -89,10 +92,15 @@ export function BalanceDialog({ name, quota: balance, change, onClose }: Balance
   const [credits, setCredits] = useState<number | string>('');
   const [note, setNote] = useState('');
   const delta = creditsToQuota(Number(credits), perUnit) * (direction === 'add' ? 1 : -1);
-  const save = useSaveAndClose(() => change(defined({ quota_delta: delta, note: note.trim() || undefined })), {
-    onClose,
-    message: t('users.balanceChanged', { name }),
-  });
+  const dialog = useRef(crypto.randomUUID());
+  const save = useSaveAndClose(
+    // Pressed again after a lost response, the button does not pay the amount a second time.
+    () =>
+      change(defined({ quota_delta: delta, note: note.trim() || undefined }), {
+        headers: { 'idempotency-key': `${dialog.current}:${delta}` },
+      }),
+    { onClose, message: t('users.balanceChanged', { name }) },
+  );
   return (
     <FormDialog
       title={t('users.balanceTitle', { name })}

@@ -121,7 +121,7 @@ function UserDetails({ user }: { readonly user: User }) {
         <BalanceDialog
           name={user.username}
           quota={user.quota}
-          change={(body) => callApi(adminUpdateUser, { params: { id: String(user.id) }, body })}
+          change={(body, options) => callApi(adminUpdateUser, { params: { id: String(user.id) }, body }, options)}
           onClose={() => setDialog(undefined)}
         />
       ) : null}
