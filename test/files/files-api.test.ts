@@ -294,6 +294,37 @@ describe('files', () => {
       assert.ok(received < sound.length, `${received} bytes`);
     });
 
+    it('are at most 10,000 of an account, of which expired ones are none', async () => {
+      const dora = await service.signUp('dora');
+      const { key: apiKey } = await dora.ok<{ key: string }>('POST', '/api/tokens', { name: 'files' });
+      const own = new OpenAI({ apiKey, baseURL: `${service.url}/v1`, maxRetries: 0 });
+      const { kysely } = service.app.database;
+      const file = {
+        purpose: 'vision',
+        filename: 'a.png',
+        bytes: 1,
+        sha256: '',
+        mime_type: 'image/png',
+        created_at: 1,
+      };
+      const rows = Array.from({ length: 10_000 }, (_, index) => ({
+        ...{ id: `file-many-${index}`, user_id: dora.id, expires_at: Date.now() - 1_000 },
+        ...file,
+      }));
+      for (let from = 0; from < rows.length; from += 500)
+        await kysely
+          .insertInto('files')
+          .values(rows.slice(from, from + 500))
+          .execute();
+      const create = async () => own.files.create({ file: await toFile(PNG, 'a.png'), purpose: 'vision' });
+      const { id } = await create();
+      await own.files.delete(id);
+      const later = Date.now() + 60_000;
+      await kysely.updateTable('files').set({ expires_at: later }).where('user_id', '=', dora.id).execute();
+      await assert.rejects(create(), { code: 'files_full' });
+      await kysely.deleteFrom('files').where('user_id', '=', dora.id).execute();
+    });
+
     it('counts in the space of the account', async () => {
       const anna = await service.signUp('carla');
       const { key: apiKey } = await anna.ok<{ key: string }>('POST', '/api/tokens', { name: 'files' });

@@ -178,11 +178,13 @@ class FileStore {
     await trx.insertInto('files').values(row).execute();
   }
 
-  async count(userId: number): Promise<number> {
+  /** Without expired files, which their owner can neither see nor delete. */
+  async count(userId: number, now: number): Promise<number> {
     const { count } = await this.#database.kysely
       .selectFrom('files')
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .where('user_id', '=', userId)
+      .where('expires_at', '>', now)
       .executeTakeFirstOrThrow();
     return Number(count);
   }
@@ -281,11 +283,11 @@ export class FileService {
    * @throws AppError `files_disabled`, `files_full`, `storage_full`, `invalid_request`; nothing is kept then
    */
   async create(owner: Owner, request: RequestContext): Promise<FileObject> {
-    const { artifacts, limits } = this.#dependencies;
+    const { artifacts, limits, clock } = this.#dependencies;
     const { userId } = owner;
     const { uploads } = artifacts;
     if (uploads === undefined) throw new AppError('files_disabled');
-    if ((await this.#store.count(userId)) >= MAX_FILES)
+    if ((await this.#store.count(userId, clock.now())) >= MAX_FILES)
       throw new AppError('files_full', { params: { most: String(MAX_FILES) } });
     const check = new FileCheck(limits());
     let received: ReceivedFile | undefined;
