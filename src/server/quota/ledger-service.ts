@@ -207,7 +207,10 @@ export class LedgerService implements Ledger {
 
   async adjustWallet(trx: Trx, userId: number, change: WalletAdjustment): Promise<number> {
     const { quota, quota_delta, note, idempotencyKey } = change;
-    const amount = quota === undefined ? (quota_delta ?? 0) : quota - (await this.lockBalance(trx, userId));
+    if (quota === undefined && quota_delta === undefined) return 0;
+    // Locked, so that a repeated request waits for the first one and finds its entry.
+    const balance = await this.lockBalance(trx, userId);
+    const amount = quota === undefined ? (quota_delta ?? 0) : quota - balance;
     if (amount === 0) return 0;
     const ref = `admin:${idempotencyKey === undefined ? randomText(20) : `${userId}:${idempotencyKey}`}`;
     const granted = idempotencyKey === undefined ? undefined : await this.#store.grantedAmount(trx, ref);
