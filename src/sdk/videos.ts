@@ -3,6 +3,7 @@ import type { EndpointPart } from '../contract/endpoint.ts';
 import { defined } from '../contract/objects.ts';
 import * as collectionEndpoints from '../contract/own-videos.ts';
 import { quoteModelVideo } from '../contract/own-videos.ts';
+import { randomId } from '../contract/random-id.ts';
 import { getVideoReceipt } from '../contract/request-log.ts';
 import * as service from '../contract/service.ts';
 import * as endpoints from '../contract/video.ts';
@@ -142,7 +143,7 @@ export class Videos {
    * @throws ReelgateError `quota_not_enough`, `model_not_found`, `invalid_request`, `upstream_refused`, …
    */
   async create(request: CreateVideoRequest, options: CreateOptions = {}): Promise<StartedVideo> {
-    const key = options.idempotencyKey ?? crypto.randomUUID();
+    const key = options.idempotencyKey ?? randomId();
     const response = await this.#transport.call(
       endpoints.submitGeneration,
       { body: request },
@@ -202,7 +203,7 @@ export class Videos {
     const response = await this.#transport.call(
       endpoints.remixVideo,
       { params: { task_id: id }, body: { prompt } },
-      { headers: { 'idempotency-key': crypto.randomUUID() } },
+      { headers: { 'idempotency-key': randomId() } },
     );
     return { id: readTaskId(response) };
   }
@@ -231,7 +232,7 @@ export class Videos {
     change: typeof endpoints.editVideo | typeof endpoints.extendVideo,
     id: string,
     prompt: string,
-    { signal, idempotencyKey = crypto.randomUUID(), model, seconds }: ChangeOptions,
+    { signal, idempotencyKey = randomId(), model, seconds }: ChangeOptions,
   ): Promise<StartedVideo> {
     const body = { prompt, video: { id }, model, seconds };
     const headers = { 'idempotency-key': idempotencyKey };

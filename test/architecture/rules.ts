@@ -138,6 +138,11 @@ export const rules: Rule[] = [
       ),
   },
   {
+    name: 'code for browsers takes random ids from contract/random-id.ts',
+    why: 'browsers have crypto.randomUUID on https:// only, and a service may be reached by http:// in a private network',
+    find: (files) => findText(files, /\brandomUUID\b/, (path) => !/^src\/(console|contract|design|sdk)\//.test(path)),
+  },
+  {
     name: 'the console formats times and numbers in data/format-*.ts',
     why: 'pages show one format each for times, durations, counts and amounts, in the language of the page',
     find: (files) =>

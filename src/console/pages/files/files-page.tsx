@@ -26,6 +26,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { Link } from '@tanstack/react-router';
 import { type DragEvent, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { randomId } from '../../../contract/random-id.ts';
 import { CopyIconButton } from '../../components/copy-button.tsx';
 import { type Column, DataTable, useMemberColumn } from '../../components/data-table.tsx';
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
@@ -44,7 +45,7 @@ export function FilesPage() {
   const files = useInfiniteQuery(filesPagesQuery);
   const queue = useFileUploads();
   const add = (added: readonly File[]): void => {
-    for (const file of added) queue.begin(crypto.randomUUID(), file);
+    for (const file of added) queue.begin(randomId(), file);
   };
   const [shown, setShown] = useState<OwnFile>();
   const [isOver, setOver] = useState(false);

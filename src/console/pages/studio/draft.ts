@@ -5,6 +5,7 @@ import {
   type VideoOperation,
 } from '../../../contract/generation-ways.ts';
 import { isObject } from '../../../contract/objects.ts';
+import { randomId } from '../../../contract/random-id.ts';
 import { DRAFT_KEY_PREFIX } from '../../data/browser-storage.ts';
 import type { UsableModel } from '../../data/self.ts';
 import type { VideoBody } from '../../data/videos.ts';
@@ -295,7 +296,7 @@ const toImageInputs = (links: readonly string[]): readonly DraftInput[] =>
     (inputs, link) =>
       addInput(
         inputs,
-        { key: crypto.randomUUID(), type: 'image', name: isUrl(link) ? link : '', source: toImageSource(link) },
+        { key: randomId(), type: 'image', name: isUrl(link) ? link : '', source: toImageSource(link) },
         undefined,
         'generate',
       ),
@@ -316,7 +317,7 @@ function toDraftInput(given: unknown): DraftInput | undefined {
   if (source === undefined) return undefined;
   const type = INPUT_TYPES.find((each) => each === given.type) ?? 'image';
   return {
-    key: crypto.randomUUID(),
+    key: randomId(),
     type,
     at: typeof given.at === 'number' ? given.at : undefined,
     role: INPUT_ROLES.find((each) => each === given.role) ?? (type === 'image' ? 'first_frame' : 'reference'),

@@ -2,6 +2,7 @@ import { FileButton, Group, Skeleton, Text } from '@mantine/core';
 import { IconFolderOpen, IconLink, IconPlus } from '@tabler/icons-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { randomId } from '../../../contract/random-id.ts';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { ACCEPTED_MEDIA } from '../../data/media-types.ts';
 import { useInputTexts } from './input-texts.ts';
@@ -64,7 +65,7 @@ export function InputList({ model, draft, check, uploads, change }: InputListPro
               dropdown={(button) => (
                 <InputLinkPopover
                   target={button}
-                  onLink={(type, url) => add({ key: crypto.randomUUID(), type, name: url, source: { url } })}
+                  onLink={(type, url) => add({ key: randomId(), type, name: url, source: { url } })}
                 />
               )}
               popup="dialog"

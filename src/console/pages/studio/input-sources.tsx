@@ -15,6 +15,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { cloneElement, type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { INPUT_TYPES, type InputType } from '../../../contract/generation-ways.ts';
+import { randomId } from '../../../contract/random-id.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { QueryError } from '../../components/error-alert.tsx';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
@@ -36,7 +37,7 @@ export function InputPicker({ onPick, onClose }: InputPickerProps) {
   const { t } = useTranslation('studio');
   const [shelf, setShelf] = useState<Shelf>('files');
   const pick = (input: Omit<DraftInput, 'role' | 'key'>): void => {
-    onPick({ key: crypto.randomUUID(), ...input });
+    onPick({ key: randomId(), ...input });
     onClose();
   };
   return (

@@ -2,6 +2,7 @@ import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-q
 import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { VideoInput } from '../../../contract/generation-ways.ts';
+import { randomId } from '../../../contract/random-id.ts';
 import { ReelgateError } from '../../../sdk/errors.ts';
 import { toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
@@ -118,7 +119,7 @@ export function useRemixActions(options: RemixOptions): RemixActions {
     const { filename: name, bytes, mime_type } = await queries.fetchQuery(fileQuery(fileId));
     const type = inputTypeOf(mime_type);
     if (type === undefined) throw new Error(t('fileType'));
-    const input = { key: crypto.randomUUID(), type, name, bytes, source: { file_id: fileId } };
+    const input = { key: randomId(), type, name, bytes, source: { file_id: fileId } };
     change(({ inputs, model, operation }) => ({ inputs: addInput(inputs, input, find(model), operation) }));
     focusForm('prompt');
   };
@@ -161,7 +162,7 @@ const toChangeDraft = (taskId: string, prompt: string, operation: ChangeOperatio
   ...EMPTY_DRAFT,
   operation,
   prompt: operation === 'extend' ? prompt : '',
-  inputs: [{ key: crypto.randomUUID(), type: 'video', role: 'source', name: prompt, source: { file_id: taskId } }],
+  inputs: [{ key: randomId(), type: 'video', role: 'source', name: prompt, source: { file_id: taskId } }],
 });
 
 /** The form as submitted for this video, as far as it was stored, adapted to the model's current capabilities. */
@@ -203,7 +204,7 @@ export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const toasts = useToasts();
-  const press = useRef(crypto.randomUUID());
+  const press = useRef(randomId());
   const mutation = useMutation({
     mutationFn: async (bodies: readonly VideoBody[]) => {
       const before = await queries.ensureQueryData(videosQuery(1, NEWEST_VIDEOS_COUNT));
@@ -228,7 +229,7 @@ export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
       return started;
     },
     onSettled: async () => {
-      press.current = crypto.randomUUID();
+      press.current = randomId();
       await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
     },
     onSuccess: (started) => {

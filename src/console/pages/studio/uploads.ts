@@ -1,6 +1,7 @@
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { InputRole, InputType } from '../../../contract/generation-ways.ts';
+import { randomId } from '../../../contract/random-id.ts';
 import { ReelgateError } from '../../../sdk/errors.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.ts';
@@ -54,7 +55,7 @@ export function useInputUploads(model: UsableModel | undefined, change: ChangeDr
     add(files, role) {
       const added = files.flatMap((file) => {
         const type = typeOfFile(file);
-        return type === undefined ? [] : [{ key: crypto.randomUUID(), file, type }];
+        return type === undefined ? [] : [{ key: randomId(), file, type }];
       });
       if (added.length < files.length) toasts.error(t('fileType'));
       change(({ inputs, operation }) => {
@@ -73,7 +74,7 @@ export function useInputUploads(model: UsableModel | undefined, change: ChangeDr
         return;
       }
       queue.cancel(replaced);
-      const next = { key: crypto.randomUUID(), type, role, at, name: file.name, bytes: file.size };
+      const next = { key: randomId(), type, role, at, name: file.name, bytes: file.size };
       change(({ inputs }) => ({ inputs: inputs.map((each) => (each.key === replaced ? next : each)) }));
       queue.begin(next.key, file);
     },
