@@ -89,7 +89,7 @@ export function addLaterStyles(): Plugin {
 }
 
 /** Components of the first screen without a style sheet of their own, and not built from components of `later.css`. */
-export const UNSTYLED_COMPONENTS = ['Box', 'CopyButton', 'FileButton', 'InputBase', 'MantineProvider'];
+export const UNSTYLED_COMPONENTS = ['Box', 'FileButton', 'InputBase', 'MantineProvider'];
 
 /** Returns whether the source of a file uses a component or class that only `later.css` styles. */
 export function findLaterStyleUses(): (code: string) => boolean {

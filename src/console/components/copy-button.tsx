@@ -1,6 +1,50 @@
-import { ActionIcon, Code, CopyButton, Group } from '@mantine/core';
+import { ActionIcon, Code, Group } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+
+/** How long a button says that it has copied. */
+const COPIED_MS = 1_500;
+
+interface CopyButtonProps {
+  readonly value: string;
+  /** Renders the button. */
+  readonly children: (state: { readonly copied: boolean; readonly copy: () => void }) => ReactNode;
+}
+
+/** Copies a text, and says so for a moment. */
+export function CopyButton({ value, children }: CopyButtonProps) {
+  const [copies, setCopies] = useState(0);
+  const copy = async (): Promise<void> => {
+    if (!(await writeClipboard(value))) return;
+    setCopies((count) => count + 1);
+    setTimeout(() => setCopies((count) => count - 1), COPIED_MS);
+  };
+  return children({ copied: copies > 0, copy: () => void copy() });
+}
+
+/**
+ * Over plain http browsers have no Clipboard API, only the command that copies a selection.
+ *
+ * @returns whether the text was copied
+ */
+async function writeClipboard(text: string): Promise<boolean> {
+  const clipboard: Clipboard | undefined = navigator.clipboard;
+  if (clipboard !== undefined)
+    return clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+  const { activeElement } = document;
+  const field = Object.assign(document.createElement('textarea'), { value: text });
+  // Beside the button, because a dialog keeps the focus inside itself.
+  (activeElement?.parentElement ?? document.body).append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  if (activeElement instanceof HTMLElement) activeElement.focus();
+  return isCopied;
+}
 
 interface CopyProps {
   readonly text: string;
@@ -13,7 +57,7 @@ interface CopyProps {
 export function CopyIconButton({ text, label, focused = false }: CopyProps) {
   const { t } = useTranslation();
   return (
-    <CopyButton value={text} timeout={1500}>
+    <CopyButton value={text}>
       {({ copied, copy }) => (
         <ActionIcon
           // For a dialog that opens with it, and for one whose content changes to it.

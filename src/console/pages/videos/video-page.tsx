@@ -3,7 +3,6 @@ import {
   Anchor,
   Button,
   Code,
-  CopyButton,
   Grid,
   Group,
   Paper,
@@ -29,7 +28,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { isTerminal } from '../../../contract/task-states.ts';
-import { CopyIconButton } from '../../components/copy-button.tsx';
+import { CopyButton, CopyIconButton } from '../../components/copy-button.tsx';
 import { CreditAmount, useFormatCredits, useRounding, useUnitPrice } from '../../components/credit-amount.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { QueryError, toErrorMessage } from '../../components/error-alert.tsx';
@@ -269,7 +268,7 @@ function VideoActions({ video }: { readonly video: VideoDetail }) {
 function CopyPromptButton({ prompt }: { readonly prompt: string }) {
   const { t } = useTranslation(['studio', 'app']);
   return (
-    <CopyButton value={prompt} timeout={1_500}>
+    <CopyButton value={prompt}>
       {({ copied, copy }) => (
         <Button
           size="compact-sm"

@@ -1,16 +1,4 @@
-import {
-  Alert,
-  Badge,
-  Button,
-  Code,
-  CopyButton,
-  Group,
-  NumberInput,
-  Select,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Badge, Button, Code, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { IconCheck, IconCopy, IconDownload, IconPlus, IconTicket } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -25,6 +13,7 @@ import {
   CODE_SORTS,
   type CodeStatus,
 } from '../../../../contract/plans.ts';
+import { CopyButton } from '../../../components/copy-button.tsx';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { isListEmpty, PagedTable, type RowSelection, useRowSelection } from '../../../components/data-table.tsx';
 import { ConfirmDialog, FormDialog, OneTimeSecretDialog } from '../../../components/dialog.tsx';
