@@ -213,6 +213,13 @@ const samples: Record<string, { bad: Record<string, string>; good?: Record<strin
     bad: { 'src/server/chat/relay.ts': 'await globalThis.fetch(url);' },
     good: { 'src/server/platform/outbound/client.ts': 'await globalThis.fetch(url);' },
   },
+  'code for browsers takes random ids from contract/random-id.ts': {
+    bad: {
+      'src/console/pages/files/files-page.tsx': 'queue.begin(crypto.randomUUID(), file);',
+      'src/sdk/videos.ts': 'const { randomUUID } = crypto;',
+    },
+    good: { 'src/server/batches/batch-runner.ts': "import { randomUUID } from 'node:crypto';" },
+  },
   'the console formats times and numbers in data/format-*.ts': {
     bad: {
       'src/console/pages/costs/costs-page.tsx': 'new Intl.NumberFormat(language).format(count);',
