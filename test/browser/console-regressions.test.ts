@@ -177,6 +177,22 @@ describe('regressions of the console, in Chromium', {
     await phone.context().close();
   });
 
+  it('generates and copies at an http:// address in a private network, where browsers have fewer functions', async () => {
+    const { studio, app } = STRINGS.en;
+    const insecure = await fixture.open();
+    // As in a page that is no secure context; the test has one, at 127.0.0.1.
+    await insecure.addInitScript('delete Crypto.prototype.randomUUID; delete Navigator.prototype.clipboard;');
+    await authenticate(insecure, ROOT.username, ROOT.password);
+    await open('/studio?model=kling-v1', insecure);
+    const prompt = insecure.getByPlaceholder(studio.promptPlaceholder);
+    await prompt.fill('A paper boat');
+    await prompt.press('Control+Enter');
+    await insecure.getByRole('link', { name: studio.open }).first().click();
+    await insecure.getByRole('button', { name: studio.copyPrompt }).click();
+    await insecure.getByText(app.copied, { exact: true }).waitFor();
+    await insecure.context().close();
+  });
+
   it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });
