@@ -95,6 +95,19 @@ forEachDatabase((_name, _open, freshUrl) => {
     await user.fails(403, 'POST', '/api/user/package/activate', { user_id: user.id, package_code: 'gold' });
   });
 
+  it('are not held by deleted accounts', async () => {
+    const person = await plansApp.fresh();
+    const plans = [
+      await plansApp.card({ package_code: 'held', level: 2 }),
+      await plansApp.card({ package_code: 'next' }),
+    ];
+    for (const code of ['held', 'next']) await plansApp.activate(person, code);
+    for (const { id } of plans)
+      assert.match(await plansApp.root.fails(200, 'DELETE', `/api/admin/package-cards/${id}`), /in use/);
+    await plansApp.root.ok('DELETE', `/api/admin/users/${person.id}`);
+    for (const { id } of plans) await plansApp.root.ok('DELETE', `/api/admin/package-cards/${id}`);
+  });
+
   it('permits the models a plan names, or all if it names none', async () => {
     const person = await plansApp.fresh();
     await plansApp.card({ package_code: 'narrow', level: 1, daily_quota: 10, models: ['only-this'] });

@@ -229,8 +229,9 @@ export class AccountStore {
   }
 
   /**
-   * Clears all personal data from the row but keeps its id, which ledger entries and tasks reference. The name of an
-   * organization stays taken: claims of identity providers may still grant memberships by its slug.
+   * Clears all personal data from the row but keeps its id, which ledger entries and tasks reference, and ends the
+   * account's plans. The name of an organization stays taken: claims of identity providers may still grant memberships by
+   * its slug.
    */
   async remove(trx: Trx, id: number, now: number): Promise<boolean> {
     const result = await trx
@@ -248,6 +249,13 @@ export class AccountStore {
       .executeTakeFirst();
     if (!wasChanged(result)) return false;
     for (const table of PERSONAL_TABLES) await trx.deleteFrom(table).where('user_id', '=', id).execute();
+    // Left open, a plan nobody can end would keep its plan "in use".
+    await trx
+      .updateTable('subscriptions')
+      .set({ state: 'ended' })
+      .where('user_id', '=', id)
+      .where('state', '<>', 'ended')
+      .execute();
     return true;
   }
 
