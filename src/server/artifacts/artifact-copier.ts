@@ -466,7 +466,7 @@ const toNotice = (userId: number, now: number) =>
       'zh-CN': '您的部分视频将在三天内到达存储期限。请下载需要保留的视频。',
     },
     targetUrl: '/videos',
-    deduplicationKey: `video.expiring:${Math.floor(now / DAY_MS)}`,
+    deduplicationKey: `video.expiring:${userId}:${Math.floor(now / DAY_MS)}`,
   }) as const;
 
 /** A poster is stored within seconds; the process of an attempt that takes longer has died. */

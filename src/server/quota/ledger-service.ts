@@ -877,7 +877,8 @@ export function notifyLowBalance(
       title: { en: 'Your balance is running low', 'zh-CN': '您的余额即将用尽' },
       content: { en: `${left('en')} left.`, 'zh-CN': `剩余 ${left('zh-CN')}。` },
       targetUrl: '/account/overview',
-      deduplicationKey: `quota.low:${dayOf(clock.now())}`,
+      // With the account: a person may receive the notices of several wallets.
+      deduplicationKey: `quota.low:${userId}:${dayOf(clock.now())}`,
       event: { type: 'wallet.low', subject: `wallet:${userId}`, data: { quota: after, threshold } },
     });
   };

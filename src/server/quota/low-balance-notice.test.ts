@@ -30,7 +30,7 @@ describe('low balance notice', () => {
     assert.deepEqual(more, []);
     assert.equal(notice?.userId, 7);
     assert.equal(notice.topic, 'quota.low');
-    assert.equal(notice.deduplicationKey, 'quota.low:2', 'once a day');
+    assert.equal(notice.deduplicationKey, 'quota.low:7:2', 'once a day for each wallet');
     assert.match(notice.content.en, /^9\.90 credits left\.$/);
     assert.match(notice.content['zh-CN'], /9\.90 积分/);
   });
