@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { sendJson } from '../call-model-api.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 
@@ -76,6 +77,21 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok((await service.operator.quota()).quota < 500_000);
     assert.equal((await told('running low')).length, 1);
     await service.operator.grantQuota(100_000_000);
+  });
+
+  it('the wallet of each organization that falls below the threshold, by its name', async () => {
+    for (const slug of ['north', 'south']) {
+      const organization = { slug, name: `Films of the ${slug}` };
+      const { id } = await service.operator.requestData<{ id: number }>('POST', '/api/organizations', organization);
+      await service.operator.requestData('PUT', `/api/admin/organizations/${id}`, { quota_delta: 600_000 });
+      const headers = { ...service.operator.headers, 'x-organization': slug };
+      const body = { model: KLING.model, prompt: slug };
+      for (let calls = 0; calls < 2; calls += 1)
+        assert.equal((await sendJson(`${service.baseUrl}/api/videos`, 'POST', body, headers)).statusCode, 200);
+    }
+    const titles = (await heard('Films of the', 2)).map(({ title }) => title).sort();
+    const ends = ['north', 'south'].map((slug) => `Films of the ${slug}: Your balance is running low`);
+    assert.deepEqual(titles, ends);
   });
 
   it('a channel whose credentials are refused, only to administrators, without the key', async () => {

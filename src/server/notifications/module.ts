@@ -12,7 +12,7 @@ import { AnnouncementService, AnnouncementStore } from './announcements.ts';
 import { InboxService, PreferenceStore, ReadStateStore } from './inbox.ts';
 import { MailEnqueuer, type MailEnqueuerDependencies, MailSettingsService, NotificationMailStore } from './mails.ts';
 import { ChangeSignals, NotificationStore } from './notification-store.ts';
-import { type AdminNotifier, NotificationWriter, type Notifier } from './notifier.ts';
+import { type AdminNotifier, NotificationWriter, type Notifier, type Recipients } from './notifier.ts';
 import { NotificationStreams } from './streams.ts';
 
 interface NotificationsDependencies {
@@ -23,7 +23,7 @@ interface NotificationsDependencies {
   readonly events: EventWriter;
   readonly auditLog: AuditLog;
   readonly access: Pick<AccountAccess, 'findEnabled' | 'listAdministrators'>;
-  readonly recipientsOf: (trx: Trx, userId: number) => Promise<readonly number[]>;
+  readonly recipientsOf: (trx: Trx, userId: number) => Promise<Recipients>;
   readonly mailer: Mailer;
   readonly findMailRecipient: MailEnqueuerDependencies['findRecipient'];
   readonly config: { readonly baseUrl: string; readonly defaultLocale: Locale };

@@ -51,6 +51,13 @@ export interface AdminNotice extends NoticeContent {
   readonly exceptUserId?: number;
 }
 
+/** Whom a notification reaches. */
+export interface Recipients {
+  readonly ids: readonly number[];
+  /** Name of the organization whose account was notified. */
+  readonly organization?: string;
+}
+
 /**
  * Lets other capabilities notify an account inside the transaction of the event, so that both are committed or neither.
  */
@@ -78,7 +85,7 @@ interface NotificationWriterDependencies {
   readonly mails?: MailEnqueuer;
   readonly access: Pick<AccountAccess, 'listAdministrators'>;
   /** Whom a notification to an account reaches; default: the account. */
-  readonly recipientsOf?: (trx: Trx, userId: number) => Promise<readonly number[]>;
+  readonly recipientsOf?: (trx: Trx, userId: number) => Promise<Recipients>;
   readonly changeSignals: Pick<ChangeSignals, 'notifyChanged'>;
   readonly events: EventWriter;
   readonly clock: Clock;
@@ -93,9 +100,10 @@ export class NotificationWriter implements Notifier, AdminNotifier {
 
   async notify(trx: Trx, notice: Notice): Promise<void> {
     await this.#writeEvent(trx, notice, notice.userId);
-    const { recipientsOf } = this.#dependencies;
-    for (const id of (await recipientsOf?.(trx, notice.userId)) ?? [notice.userId])
-      await this.#write(trx, id, 0, notice);
+    const recipients = await this.#dependencies.recipientsOf?.(trx, notice.userId);
+    const { ids, organization } = recipients ?? { ids: [notice.userId] };
+    const named = organization === undefined ? notice : { ...notice, title: withName(organization, notice.title) };
+    for (const id of ids) await this.#write(trx, id, 0, named);
   }
 
   async notifyAdministrators(trx: Trx, notice: AdminNotice): Promise<void> {
@@ -160,6 +168,12 @@ export class NotificationWriter implements Notifier, AdminNotifier {
     };
   }
 }
+
+/** The recipients have accounts of their own, and may administer several organizations. */
+const withName = (organization: string, title: Bilingual): Bilingual => ({
+  en: `${organization}: ${title.en}`,
+  'zh-CN': `${organization}：${title['zh-CN']}`,
+});
 
 /** Makes a text storable (no lone surrogates or NUL) and cuts it between characters. */
 function truncateText(text: string, maxLength: number): string {

@@ -3,6 +3,7 @@ import { ENABLED } from '../../contract/account-fields.ts';
 import type { OrganizationRole } from '../../contract/organization-roles.ts';
 import type { Page } from '../../contract/responses.ts';
 import type { FindAuthors, FoundMembership, Memberships } from '../accounts/memberships.ts';
+import type { Recipients } from '../notifications/notifier.ts';
 import { AppError } from '../platform/app-error.ts';
 import type { Database } from '../platform/db/database.ts';
 import { containsText, prepareQuery, wasChanged } from '../platform/db/sql.ts';
@@ -314,9 +315,11 @@ export class OrganizationStore implements Memberships {
   }
 
   /** Whom a notification to an account reaches: of an organization, its owners and admins. */
-  async recipientsOf(db: Executor, userId: number): Promise<readonly number[]> {
-    const administrators = await this.memberIds(db, userId, ['owner', 'admin']);
-    return administrators.length === 0 ? [userId] : administrators;
+  async recipientsOf(db: Executor, userId: number): Promise<Recipients> {
+    const organizations = db.selectFrom('organizations').select('name').where('id', '=', userId);
+    const organization = await organizations.executeTakeFirst();
+    if (organization === undefined) return { ids: [userId] };
+    return { ids: await this.memberIds(db, userId, ['owner', 'admin']), organization: organization.name };
   }
 
   /** Organizations that an account belongs to, with its role in each. */
