@@ -94,6 +94,7 @@ export class LedgerService implements Ledger {
   readonly #clock: Clock;
   readonly #amountUnit: () => AmountUnit;
   readonly #charger: Charger;
+  readonly #onSpend: SpendListener;
   readonly #spending: Spending | undefined;
   readonly #allowances: Allowances;
 
@@ -112,6 +113,7 @@ export class LedgerService implements Ledger {
     this.#store = store;
     this.#clock = clock;
     this.#amountUnit = amountUnit;
+    this.#onSpend = onSpend;
     this.#charger = new Charger({ store, clock, allowances, onSpend, amountUnit, onSettled, onClosed, spending });
   }
 
@@ -153,12 +155,19 @@ export class LedgerService implements Ledger {
       created_at: this.#clock.now(),
     });
     if (!isNew) throw new AppError('already_exists', { params: { what: 'grant' } });
-    if (amount < 0 && (await this.#store.takeExactly(trx, userId, -amount)) === undefined) {
-      const available = await this.#store.balanceIn(trx, userId);
-      throw notEnoughError({ needed: -amount, available }, this.#amountUnit());
-    }
+    if (amount < 0) await this.#deduct(trx, userId, -amount);
     if (amount > 0 && !(await this.#store.giveWithin(trx, userId, amount, MAX_WALLET)))
       throw invalidRequest(`A wallet holds at most ${MAX_WALLET}.`, 'quota');
+  }
+
+  /** Heard like a charge: a deduction or a transfer may be what leaves a wallet low. */
+  async #deduct(trx: Trx, userId: number, amount: number): Promise<void> {
+    const after = await this.#store.takeExactly(trx, userId, amount);
+    if (after === undefined) {
+      const available = await this.#store.balanceIn(trx, userId);
+      throw notEnoughError({ needed: amount, available }, this.#amountUnit());
+    }
+    await this.#onSpend(trx, userId, { before: after + amount, after });
   }
 
   async openWallet(trx: Trx, userId: number, amount: number): Promise<void> {

@@ -184,7 +184,7 @@ export interface WalletAdjustment {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Called with the balance of a wallet before and after a charge, in the same transaction. */
+/** Called with the balance of a wallet before and after a charge or a deduction, in the same transaction. */
 export type SpendListener = (
   trx: Trx,
   userId: number,

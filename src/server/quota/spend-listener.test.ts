@@ -46,6 +46,8 @@ describe('spend listener', () => {
         settleAll: (...all: readonly Settlement[]) =>
           database.transaction((trx) => quota.charge(trx, { settlements: all })),
         settle: (ref: string, cost: number) => database.transaction((trx) => quota.settle(trx, ref, cost)),
+        grant: (amount: number, ref: string) =>
+          database.transaction((trx) => quota.grant(trx, { userId: 1, amount, ref })),
         refund: (ref: string) => database.transaction((trx) => quota.refund(trx, ref)),
       };
     };
@@ -78,6 +80,15 @@ describe('spend listener', () => {
       heard.length = 0;
       await settle('d', 11);
       assert.deepEqual(heard, [[1, 770, 769]]);
+    });
+
+    it('receives deductions and no credits or refused deductions', async () => {
+      const { heard, grant } = await start(0);
+      await grant(500, 'credit');
+      await assert.rejects(grant(-1_501, 'too much'));
+      assert.deepEqual(heard, []);
+      await grant(-1_100, 'deduction');
+      assert.deepEqual(heard, [[1, 1_500, 400]]);
     });
 
     it('is not called for a settlement paid by the plan', async () => {
