@@ -1,6 +1,35 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { CHAT_PRESETS, reportsError, toMessage } from './sender.ts';
+import type { WebhookPreset } from '../../contract/webhooks.ts';
+import { manualClock } from '../platform/clock.ts';
+import type { DeliveryRow } from './delivery-store.ts';
+import { newWebhookSecret } from './endpoint-store.ts';
+import { CHAT_PRESETS, reportsError, toMessage, WebhookSender } from './sender.ts';
+
+it('waits for Discord as long as it asks for, in seconds', async () => {
+  const waitFor = async (preset: WebhookPreset, headers: Readonly<Record<string, string>>) => {
+    const sender = new WebhookSender({
+      outbound: { postUntrusted: async () => ({ status: 429, headers, text: '', json: undefined }) },
+      clock: manualClock(),
+      allowHttp: false,
+      privateHosts: [],
+      userAgent: 'reelgate/test',
+    });
+    const delivery = { event_id: 'evt_1', event_type: 'wallet.low', event_at: 0, data: '{}' } as DeliveryRow;
+    const destination = { url: 'https://discord.com/api/webhooks/1/x', preset, secrets: [newWebhookSecret()] };
+    const { retryAfterMs, pauseMs } = await sender.attempt(delivery, destination, new AbortController().signal);
+    return [retryAfterMs, pauseMs];
+  };
+  const limited = { 'retry-after': '43323', 'x-ratelimit-reset-after': '43.323' };
+  assert.deepEqual(await waitFor('discord', limited), [43_323, 43_323]);
+  assert.deepEqual(
+    await waitFor('discord', { 'retry-after': '600' }),
+    [600_000, 600_000],
+    'from the network before it',
+  );
+  assert.deepEqual(await waitFor('slack', limited), [43_323_000, 43_323_000]);
+  assert.deepEqual(await waitFor('standard', {}), [undefined, 5_000]);
+});
 
 /** Text a user wrote into a ticket, which administrators read in their chat. */
 const HOSTILE = '<!channel> <at user_id="all">all</at> @everyone *bold* & <https://a.example|here>';

@@ -90,7 +90,7 @@ export class WebhookSender {
         signal,
       });
       const isRefused = chat !== undefined && reportsError(chat, response.json);
-      const result = { ...sent, durationMs: elapsed(), ...judge(response, isRefused, clock.now()) };
+      const result = { ...sent, durationMs: elapsed(), ...judge(response, isRefused, clock.now(), chat?.waitHeader) };
       // Any account may name a listed host with any path; responses from the operator's own network must not be shown
       // to it.
       return isListedHost(new URL(url), privateHosts) ? { ...result, response: '' } : result;
@@ -110,9 +110,10 @@ export class WebhookSender {
   }
 }
 
-function judge({ status, headers, text }: BufferedResponse, isRefused: boolean, now: number) {
+function judge({ status, headers, text }: BufferedResponse, isRefused: boolean, now: number, waitHeader = '') {
   const isSuccess = status >= 200 && status < 300 && !isRefused;
-  const retryAfterMs = isSuccess ? undefined : parseRetryAfter(headers, now);
+  const waits = { ...headers, 'retry-after': headers[waitHeader] ?? headers['retry-after'] ?? '' };
+  const retryAfterMs = isSuccess ? undefined : parseRetryAfter(waits, now);
   return {
     status,
     response: text.replaceAll('\u0000', '').slice(0, MAX_STORED_RESPONSE).toWellFormed(),
@@ -133,6 +134,8 @@ interface ChatPreset {
   readonly body: (message: Message) => object;
   /** Key of the error code in the response of a service that always answers 200; 0 is a success. */
   readonly errorKey?: string;
+  /** The header with the wait in seconds of a service whose Retry-After has another unit. */
+  readonly waitHeader?: string;
 }
 
 /** Incoming webhooks of chat and push services. Their URLs contain the authentication, so nothing is signed. */
@@ -150,7 +153,11 @@ export const CHAT_PRESETS: Readonly<Record<Exclude<WebhookPreset, 'standard'>, C
     errorKey: 'errcode',
   },
   // https://discord.com/developers/docs/resources/webhook#execute-webhook
-  discord: { body: ({ title, text }) => ({ content: `**${title}**\n${text}`, allowed_mentions: { parse: [] } }) },
+  discord: {
+    body: ({ title, text }) => ({ content: `**${title}**\n${text}`, allowed_mentions: { parse: [] } }),
+    // The URL that Discord shows names no version and so means version 6, where Retry-After is in milliseconds.
+    waitHeader: 'x-ratelimit-reset-after',
+  },
   // https://core.telegram.org/bots/api#sendmessage, with ?chat_id= in the URL
   telegram: { body: ({ title, text }) => ({ text: `${title}\n${text}` }) },
   // https://bark.day.app/#/tutorial
