@@ -105,7 +105,7 @@ describe('several credentials in one channel', () => {
       );
       assert.match(await refuse(id, { credential_list: [{ id: 1 }] }), /no credential 1/);
       assert.match(await refuse(id, { credential_list: [{ id: 2 }, { id: 2 }] }), /same credential twice/);
-      assert.match(await refuse(id, { credential_list: [{ id: 2 }, credentials('d')] }), /same credential twice/);
+      assert.match(await refuse(id, { credential_list: [{ id: 2 }, credentials('d')] }), /credential twice: …nt-d/);
       assert.match(await refuse(id, { credential_list: [{ name: 'new' }] }), /needs credentials/);
       assert.match(await refuse(id, { credential_list: [{ credentials: { password: 'x' } }] }), /keys .* needs/);
       assert.match(await refuse(id, { ...credentials('e'), credential_list: [{ id: 2 }] }), /either/);

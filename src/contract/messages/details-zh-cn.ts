@@ -192,7 +192,7 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['Give either credentials or credential_list', 'credentials 与 credential_list 只能填写一个'],
   ['The channel has no credential #', '该渠道没有凭证 #'],
   ['A new credential needs credentials', '新凭证须填写 credentials'],
-  ['credential_list has the same credential twice', 'credential_list 中有重复的凭证'],
+  ['credential_list has the same credential twice: #', 'credential_list 中有重复的凭证：#'],
   ['credentials do not have the keys # needs: #', '凭证缺少 # 所需的字段：#'],
   ['The model # is of the vendor #, not #', '模型 # 属于供应商 #，而非 #'],
   ['The name of a model cannot change: tasks and the ledger refer to it. Add an alias', '模型名称不可更改，请添加别名'],

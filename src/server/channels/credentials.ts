@@ -9,7 +9,13 @@ import { isCloudMetadataIp, isPublicIp } from '../platform/outbound/guard.ts';
 import { type SealedColumn, UnsealError, type Vault } from '../platform/vault.ts';
 import type { Tables } from '../tables.ts';
 import type { VendorRegistry } from '../vendors/registry.ts';
-import type { ChannelConnection, ChannelCredential, CredentialList, CredentialValues } from './directory.ts';
+import {
+  type ChannelConnection,
+  type ChannelCredential,
+  type CredentialList,
+  type CredentialValues,
+  hintOf,
+} from './directory.ts';
 
 /** Endpoints of the chat dialects and video vendors as they appear at the end of an address copied from an example. */
 const ENDPOINT = new RegExp(
@@ -144,7 +150,10 @@ function applyList(before: CredentialList, list: readonly ListEntry[], read: Cre
   });
   for (const [index, item] of items.entries())
     if (items.slice(0, index).some((other) => other.id === item.id || isDeepStrictEqual(other.values, item.values)))
-      throw invalidRequest('credential_list has the same credential twice.', 'credential_list');
+      throw invalidRequest(
+        `credential_list has the same credential twice: ${hintOf(item.values) || `entry ${index + 1}`}.`,
+        'credential_list',
+      );
   return { nextId, items };
 }
 
