@@ -33,7 +33,8 @@ describe('permitted webhook URLs', () => {
   let service: WebhookFixture;
   let ada: TestUser;
   before(async () => {
-    service = await startWebhookService('sqlite::memory:');
+    // Names of Docker Compose services may have an underscore.
+    service = await startWebhookService('sqlite::memory:', { hosts: ['n8n_worker:5678'] });
     ada = await service.signUp('ada');
   });
   after(() => service.stop());
@@ -42,7 +43,7 @@ describe('permitted webhook URLs', () => {
     for (const url of REFUSED) await ada.fails(400, 'POST', '/api/webhooks', { url });
     const { id } = await service.addEndpoint(ada, '/fine');
     for (const url of REFUSED) await ada.fails(400, 'PUT', `/api/webhooks/${id}`, { url });
-    for (const url of ['https://example.com/hook', 'https://example.com:8443/hook?token=1'])
+    for (const url of ['https://example.com/hook', 'https://example.com:8443/hook?token=1', 'http://n8n_worker:5678/a'])
       await ada.ok('PUT', `/api/webhooks/${id}`, { url });
     await ada.ok('DELETE', `/api/webhooks/${id}`);
   });

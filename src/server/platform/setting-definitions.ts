@@ -164,7 +164,7 @@ const postgresUrl = (about: SettingDescription): Setting<string | undefined> => 
 
 function assertHostsWithPort(hosts: readonly string[]): void {
   for (const host of hosts)
-    if (!/^(\[[0-9a-f:]+\]|[a-z0-9.-]+):\d{1,5}$/.test(host))
+    if (!/^(\[[0-9a-f:]+\]|[a-z0-9._-]+):\d{1,5}$/.test(host))
       throw new TypeError(`must be host:port pairs, not "${host}"`);
 }
 
