@@ -48,7 +48,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.ok(webhook);
     const { headers, body } = webhook;
     assert.match(headers['webhook-id'] ?? '', /^evt_\w{24}$/);
-    assert.equal(headers['content-type'], 'application/json');
+    assert.deepEqual([headers['content-type'], headers.accept], ['application/json', '*/*']);
     assert.match(headers['user-agent'] ?? '', /^reelgate\//);
     const payload = new Webhook(secret).verify(body, headers as Record<string, string>) as Record<string, unknown>;
     assert.deepEqual(Object.keys(payload), ['type', 'timestamp', 'data']);

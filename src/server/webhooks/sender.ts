@@ -82,7 +82,8 @@ export class WebhookSender {
       const response = await outbound.postUntrusted({
         url,
         body,
-        headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...signature },
+        // Web application firewalls with the OWASP rules refuse a request without Accept.
+        headers: { 'content-type': 'application/json', accept: '*/*', 'user-agent': userAgent, ...signature },
         allowHttp,
         allowedPrivateHosts: privateHosts,
         totalTimeoutMs: TIMEOUT_MS,
