@@ -78,6 +78,19 @@ describe('json', () => {
     assert.equal(echo.headers['accept-encoding'], 'identity');
   });
 
+  it('tells configured hosts which program asks and what it accepts, unless the request does', async () => {
+    const sent = async (headers?: Record<string, string>): Promise<unknown> => {
+      const { json } = await outbound.requestJson({ ...get('/echo'), headers });
+      const { headers: received } = json as { headers: Record<string, string> };
+      return [received['user-agent'], received['accept']];
+    };
+    assert.deepEqual(await sent(), ['reelgate', '*/*']);
+    assert.deepEqual(await sent({ 'user-agent': 'curl/8', accept: 'application/json' }), [
+      'curl/8',
+      'application/json',
+    ]);
+  });
+
   for (const path of ['/html', '/deep', '/polluting']) {
     it(`returns the text but no value for ${path}`, async () => {
       const answer = await outbound.requestJson(get(path));

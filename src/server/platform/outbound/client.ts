@@ -172,7 +172,7 @@ class OutboundHttpClient implements OutboundClient {
     return exchange.begin(
       dispatcher,
       target,
-      withTraceparent(withUncodedResponse(request.headers), this.#traceparent()),
+      withTraceparent(withUncodedResponse({ ...CLIENT_HEADERS, ...request.headers }), this.#traceparent()),
     );
   }
 
@@ -258,6 +258,9 @@ class OutboundHttpClient implements OutboundClient {
 /** A pool even for a single connection, because a pool lets sockets be read once more before a connection is reused. */
 const openPool = (origin: string | URL, options: object): Pool => new Pool(origin, options);
 
+/** Common firewalls, Cloudflare's among them, refuse requests without these headers. */
+const CLIENT_HEADERS = { accept: '*/*', 'user-agent': 'reelgate' };
+
 const withTraceparent = (
   headers: Readonly<Record<string, string>>,
   traceparent: string | undefined,
@@ -267,7 +270,7 @@ const withTraceparent = (
  * Requests unencoded responses by default: there is nothing to decompress, and chunks of a stream arrive as they were
  * sent.
  */
-function withUncodedResponse(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+function withUncodedResponse(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return 'accept-encoding' in headers ? headers : { 'accept-encoding': 'identity', ...headers };
 }
 
