@@ -149,6 +149,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['This service keeps no copies: videos are served by their vendors.', '此服务不保存副本：视频由供应商提供。'],
   ['# is a folder. Name a file in it.', '# 是文件夹，请指定其中的文件名。'],
   ['# exists. Replace it with --force.', '# 已存在，可用 --force 覆盖。'],
+  ['# is no regular file. Name another one.', '# 不是普通文件，请指定其他文件。'],
+  ['The path to save to is empty. Is a variable of your shell unset?', '保存路径为空，请检查 shell 变量是否已设置。'],
   ['The service sent no file.', '服务未返回文件。'],
   ['The connection was lost during the download.', '下载时连接中断。'],
   [
@@ -443,6 +445,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['#: not permitted.', '#：不允许此操作。'],
   ['#: it is a folder.', '#：这是文件夹。'],
   ['#: a part of the path is no folder.', '#：路径中有一部分不是文件夹。'],
+  ['#: the name is too long.', '#：文件名过长。'],
   ['#: the disk is full.', '#：磁盘已满。'],
   ['#: the disk is read-only.', '#：磁盘只读。'],
   ['Is it running? Set the URL with --url or REELGATE_URL.', '服务是否在运行？可用 --url 或 REELGATE_URL 设置地址。'],

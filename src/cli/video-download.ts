@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { access, constants, type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ReelgateError } from '../sdk/errors.ts';
@@ -50,11 +50,24 @@ export async function assertWritable({
   readonly force?: boolean;
 }): Promise<void> {
   if (out === undefined) return;
-  const found = await stat(out).catch(() => undefined);
-  if (found?.isDirectory() === true) throw new UsageError(`${out} is a folder. Name a file in it.`);
+  if (out === '') throw new UsageError('The path to save to is empty. Is a variable of your shell unset?');
+  const found = await stat(out).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  });
+  if (found?.isDirectory() ?? /[/\\]$/.test(out)) throw new UsageError(`${out} is a folder. Name a file in it.`);
+  // Replacing a device or a pipe would remove it: /dev/null would become a file.
+  if (found !== undefined && !found.isFile()) throw new UsageError(`${out} is no regular file. Name another one.`);
   if (found !== undefined && force !== true) throw new UsageError(`${out} exists. Replace it with --force.`);
   await access(dirname(out), constants.W_OK);
 }
+
+/** Units of UTF-16, so that a name in any script leaves room for the id: file systems allow 255 bytes. */
+const MAX_NAME_LENGTH = 60;
+
+/** File beside the final one for the bytes until they are complete. */
+const partOf = (path: string, id: string): string =>
+  join(dirname(path), `${basename(path).slice(0, MAX_NAME_LENGTH)}.${id}.part`);
 
 const MAX_ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 250;
@@ -77,7 +90,7 @@ export async function download(
   path: string,
   options: DownloadOptions = {},
 ): Promise<number> {
-  const part = `${path}.${id}.part`;
+  const part = partOf(path, id);
   for (let attempt = 1; ; attempt += 1) {
     try {
       await fetchRemaining(reelgate, id, part, options);
@@ -102,7 +115,7 @@ function isTransientError(error: unknown): boolean {
 /** Saves a whole response under a path that is never incomplete, and keeps a file that was there until then. */
 export async function saveBody({ body }: Response, path: string): Promise<void> {
   if (body === null) throw new ReelgateError('The service sent no file.', { code: 'network' });
-  const part = `${path}.${process.pid}.part`;
+  const part = partOf(path, String(process.pid));
   try {
     await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(part));
     await rename(part, path);
@@ -141,12 +154,18 @@ async function fetchRemaining(reelgate: Reelgate, id: string, part: string, opti
   }
   let received = appending ? existingSize : 0;
   if (response.body === null) throw new ReelgateError('The service sent no file.', { code: 'network' });
-  const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]);
-  // Each chunk is written before the next is requested, so that a lost connection loses no received bytes. Written at
-  // its own position, because another process may be downloading to the same path.
-  const file = await open(part, appending ? 'r+' : 'w');
+  const { body } = response;
+  const file = await open(part, appending ? 'r+' : 'w').catch(async (error: unknown) => {
+    // Otherwise the process would wait for the connection.
+    await body.cancel();
+    throw error;
+  });
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    // Each chunk is written before the next is requested, so that a lost connection loses no received bytes. Written at
+    // its own position, because another process may be downloading to the same path.
+    for await (const chunk of Readable.fromWeb(
+      body as Parameters<typeof Readable.fromWeb>[0],
+    ) as AsyncIterable<Buffer>) {
       // Errors of an open file name no path, without which a full disk would pass for a lost connection.
       await writeAt(file, chunk, received).catch((error: unknown) => {
         throw Object.assign(error as Error, { path: part });
