@@ -79,6 +79,7 @@ const FILE_ERROR_TEXTS: Readonly<Record<string, string>> = {
   EPERM: 'PATH: not permitted.',
   EISDIR: 'PATH: it is a folder.',
   ENOTDIR: 'PATH: a part of the path is no folder.',
+  ENAMETOOLONG: 'PATH: the name is too long.',
   ENOSPC: 'PATH: the disk is full.',
   EROFS: 'PATH: the disk is read-only.',
 };
@@ -100,11 +101,12 @@ export function toErrorReport(error: unknown, proof: CredentialSource = 'sign-in
     return { exitCode: EXIT.taskFailed, code: 'task_failed', message, advice: advice || undefined, taskId };
   }
   if (error instanceof ReelgateError) return reportServiceError(error, proof);
-  const { code, path, message } = error as NodeJS.ErrnoException;
+  const { code, path, message, taskId } = error as NodeJS.ErrnoException & { readonly taskId?: string };
+  const task = { taskId, advice: taskId && resumeHint(taskId) };
   const trouble = FILE_ERROR_TEXTS[code ?? ''];
   if (trouble !== undefined && path !== undefined)
-    return { exitCode: EXIT.failed, code: 'file', message: trouble.replace('PATH', () => path) };
-  return { exitCode: EXIT.failed, code: 'failed', message: error instanceof Error ? message : String(error) };
+    return { exitCode: EXIT.failed, code: 'file', message: trouble.replace('PATH', () => path), ...task };
+  return { exitCode: EXIT.failed, code: 'failed', message: error instanceof Error ? message : String(error), ...task };
 }
 
 function reportServiceError(error: ReelgateError, source: CredentialSource): ErrorReport {

@@ -37,7 +37,10 @@ export async function generateVideo(
   await assertWritable(options);
   const { id } = await start();
   context.output.info(phrase`Task ${id}`);
-  await finishVideo(context, id, model, options);
+  await finishVideo(context, id, model, options).catch((error: unknown) => {
+    // The video outlives the command whatever ended that, such as a full disk.
+    throw error instanceof Error ? Object.assign(error, { taskId: id }) : error;
+  });
 }
 
 /** Waits for a video that was started before, unless its file could not be written. */

@@ -130,6 +130,26 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     assert.match(stderr, /full\.mp4\.task_1\.part: the disk is full\./);
   });
 
+  it('names the video that was started if it cannot be saved', async () => {
+    const file = join(machine.folder, 'lost.mp4');
+    serve = (request, response) => {
+      if (request.method === 'POST') return response.end('{"id":"task_1"}');
+      if (request.url?.endsWith('/content')) return response.end('bytes of a video');
+      if (request.url !== '/v1/videos/task_1') return response.writeHead(404).end('{}');
+      symlinkSync('/dev/full', `${file}.task_1.part`);
+      return response.end('{"id":"task_1","status":"completed","progress":100,"model":"m"}');
+    };
+    const { code, stdout } = await machine.run('video', 'create', 'a cat', '--model', 'm', '--out', file, '--json');
+    assert.equal(code, 1);
+    assert.deepEqual(JSON.parse(stdout).error, {
+      message: `${file}.task_1.part: the disk is full.`,
+      code: 'file',
+      advice: 'The task continues. Wait for it with "reelgate video wait task_1".',
+      task_id: 'task_1',
+      status: 1,
+    });
+  });
+
   it('leaves no incomplete file behind, and the previous one in place', async () => {
     serve = (_, response) => {
       response.writeHead(200, { 'content-length': '1000' });
