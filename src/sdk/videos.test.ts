@@ -45,6 +45,14 @@ it('a wait needs no advice about its interval', async () => {
   assert.deepEqual(await waitFor([COMPLETED], {}), { status: 'completed', codes: [] });
 });
 
+it('a wait lasts as long as asked for, although the clock of the machine is set', async (t) => {
+  const { now } = Date;
+  const onProgress = () => t.mock.method(Date, 'now', () => now() + 3_600_000);
+  const unfinished = { status: 200, body: JSON.stringify({ id: 'task_1', status: 'in_progress', progress: 30 }) };
+  const waited = await waitFor([unfinished, COMPLETED], { intervalMs: 1, timeoutMs: 60_000, onProgress });
+  assert.deepEqual(waited, { status: 'completed', codes: [] });
+});
+
 it('a wait for a batch outlasts a failing service and its proxies too, once it has begun', async () => {
   const answers = [
     { status: 200, body: '{"id":"batch_1","status":"in_progress"}' },

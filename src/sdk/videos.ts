@@ -251,7 +251,8 @@ export class Videos {
    *   continues in both cases and can be awaited again by its id
    */
   async wait(id: string, options: WaitOptions = {}): Promise<Video> {
-    const deadline = Date.now() + (options.timeoutMs ?? TIMEOUT_MS);
+    // Uses the monotonic clock, so that changing the system time does not move the deadline.
+    const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS);
     const first = options.intervalMs ?? (await this.#advisedIntervalMs(options.signal)) ?? FIRST_INTERVAL_MS;
     for (let polls = 1; ; polls += 1) {
       const video = await this.#poll(id, options);
@@ -268,7 +269,7 @@ export class Videos {
       }
       // Long-running videos are polled less often.
       const interval = options.intervalMs ?? Math.min(LAST_INTERVAL_MS, first * (polls > 12 ? 3 : polls > 6 ? 1.5 : 1));
-      if (Date.now() + interval > deadline) throw toTimeoutError(id, video);
+      if (performance.now() + interval > deadline) throw toTimeoutError(id, video);
       await sleep(interval, options.signal);
     }
   }
