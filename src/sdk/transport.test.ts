@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, it } from 'node:test';
-import { Reelgate } from './index.ts';
+import { describe, it, mock } from 'node:test';
+import { inspect } from 'node:util';
+import { type Credentials, Reelgate, type ReelgateError, sleep } from './index.ts';
 
 const STARTED = JSON.stringify({ id: 'task_1', object: 'video', status: 'queued' });
 
@@ -86,4 +87,55 @@ it('follows no redirect, which would lose the credential or the body', async () 
   } finally {
     server.close();
   }
+});
+
+describe('what cannot be sent is no failure of the network, and is not sent', () => {
+  const client = (credentials: Credentials, fetch = mock.fn<typeof globalThis.fetch>()) => ({
+    fetch,
+    reelgate: new Reelgate({ baseUrl: 'http://127.0.0.1:9', credentials, fetch }),
+  });
+
+  it('credentials with characters of no header, which are not repeated in the error', async () => {
+    const { reelgate, fetch } = client({ apiKey: 'sk-abc…', accessToken: 'abc\ndef', userId: 1 });
+    for (const [call, code] of [
+      [reelgate.videos.get('task_1'), 'invalid_api_key'],
+      [reelgate.account.self(), 'unauthorized'],
+    ] as const)
+      await assert.rejects(call, (error: ReelgateError) => error.code === code && !/abc/.test(inspect(error)));
+    assert.equal(fetch.mock.callCount(), 0);
+  });
+
+  it('but not the line break at the end of a key from a file', async () => {
+    const { reelgate, fetch } = client({ apiKey: 'sk-abc\n' });
+    fetch.mock.mockImplementation(async () => Response.json({ id: 'task_1' }));
+    await reelgate.videos.get('task_1');
+    assert.equal(new Headers(fetch.mock.calls[0]?.arguments[1]?.headers).get('authorization'), 'Bearer sk-abc');
+  });
+
+  it('ids that would lead to another endpoint', async () => {
+    const { reelgate, fetch } = client({ apiKey: 'sk-abc' });
+    for (const id of ['', '.', '..']) {
+      await assert.rejects(reelgate.videos.delete(id), { code: 'invalid_request', message: `"${id}" is no task_id.` });
+      await assert.rejects(reelgate.videos.content(id), { code: 'invalid_request' });
+    }
+    assert.equal(fetch.mock.callCount(), 0);
+  });
+
+  it('values that JSON does not have', async () => {
+    const { reelgate, fetch } = client({ apiKey: 'sk-abc' });
+    const request = { model: 'kling-v3', prompt: 'a kite', metadata: { seed: 1n } };
+    await assert.rejects(reelgate.videos.create(request), TypeError);
+    assert.equal(fetch.mock.callCount(), 0);
+  });
+});
+
+it('waits no longer than a timer can, instead of not at all', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let isOver = false;
+  void sleep(2 ** 40).then(() => {
+    isOver = true;
+  });
+  t.mock.timers.tick(2 ** 31 - 2);
+  await Promise.resolve();
+  assert.equal(isOver, false);
 });

@@ -155,12 +155,12 @@ export class Transport {
     const { signal = this.#options.signal } = options;
     const retries = new Retries(endpoint.method === 'GET' || options.headers?.['idempotency-key'] !== undefined);
     for (;;) {
-      // Outside the try block: an error of the credentials is not one of the network.
+      // Outside the try block: an error of the credentials or the input is not one of the network.
       const credentials = (await this.#options.credentials?.(credentialPurposeOf(endpoint))) ?? {};
+      const { url, init } = this.#toRequest(endpoint, input, options, credentials);
       let delayMs: number | undefined;
       try {
-        const attempt = { ...options, signal: combineSignals(signal, timeoutMs) };
-        const response = await this.#sendOnce(endpoint, input, attempt, credentials);
+        const response = await this.#fetch(url, { ...init, signal: combineSignals(signal, timeoutMs) ?? null });
         delayMs = retries.delayAfterResponse(response);
         if (delayMs === undefined) return { response, result: await read(response) };
         await response.body?.cancel();
@@ -173,33 +173,35 @@ export class Transport {
     }
   }
 
-  async #sendOnce(
-    endpoint: Endpoint,
-    input: RequestInput,
-    options: CallOptions,
-    credentials: Credentials,
-  ): Promise<Response> {
-    const { fetch = globalThis.fetch, baseUrl, organization, language } = this.#options;
+  /** @throws ReelgateError `invalid_request`, `invalid_api_key`, `unauthorized` for what cannot be sent */
+  #toRequest(endpoint: Endpoint, input: RequestInput, options: CallOptions, credentials: Credentials) {
+    const { baseUrl, organization, language } = this.#options;
     const purpose = credentialPurposeOf(endpoint);
     const userHeader = credentials.userHeader ?? 'Service-Api-User';
-    const bearer = { model: credentials.apiKey, account: credentials.accessToken, none: undefined }[purpose];
     const hasBody = input.body !== undefined && options.form === undefined;
     const headers: Record<string, string> = { accept: 'application/json' };
     if (hasBody) headers['content-type'] = 'application/json';
+    const bearer = toBearer(purpose, credentials);
     if (bearer) headers.authorization = `Bearer ${bearer}`;
     if (purpose === 'account' && credentials.userId) headers[userHeader] = String(credentials.userId);
     // A path that names an organization must not be refused because the header names another one.
     if (endpoint.organization && organization && !endpoint.path.includes(':slug'))
       headers[ORGANIZATION_HEADER] = organization;
     if (language) headers['accept-language'] = language;
-    const response = await fetch(`${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`, {
-      method: endpoint.method,
-      headers: { ...headers, ...options.headers },
-      body: hasBody ? JSON.stringify(input.body) : (options.form ?? null),
-      signal: options.signal ?? null,
-      // Another origin would get the request without its credential, or as a GET, and refuse it for that.
-      redirect: 'manual',
-    });
+    return {
+      url: `${baseUrl}${toPath(endpoint.path, input.params)}${toQuery(input.query)}`,
+      init: {
+        method: endpoint.method,
+        headers: { ...headers, ...options.headers },
+        body: hasBody ? JSON.stringify(input.body) : (options.form ?? null),
+      },
+    };
+  }
+
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { fetch = globalThis.fetch, baseUrl } = this.#options;
+    // Another origin would get the request without its credential, or as a GET, and refuse it for that.
+    const response = await fetch(url, { ...init, redirect: 'manual' });
     if (!isRedirect(response)) return response;
     await response.body?.cancel();
     throw toRedirectError(response, baseUrl);
@@ -242,9 +244,27 @@ function credentialPurposeOf({ policy }: Endpoint): CredentialPurpose {
   return policy === 'public' || policy === 'self' ? 'none' : 'account';
 }
 
+/** Errors of `fetch` about a header would contain its value, and pass for those of the network. */
+function toBearer(purpose: CredentialPurpose, { apiKey, accessToken }: Credentials): string | undefined {
+  const bearer = { model: apiKey, account: accessToken, none: undefined }[purpose]?.trim();
+  if (bearer === undefined || /^[\x21-\x7e]*$/.test(bearer)) return bearer;
+  throw purpose === 'model'
+    ? new ReelgateError('The API key has a character that none can have, such as a space or “…”.', {
+        code: 'invalid_api_key',
+      })
+    : new ReelgateError('The access token has a character that none can have, such as a space or “…”.', {
+        code: 'unauthorized',
+      });
+}
+
 function toPath(path: string, params: unknown): string {
   const values = (params ?? {}) as Readonly<Record<string, string>>;
-  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  return path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = values[name] ?? '';
+    // Neither an empty segment nor one of dots, which URLs resolve, would lead to this endpoint.
+    if (/^\.{0,2}$/.test(value)) throw new ReelgateError(`"${value}" is no ${name}.`, { code: 'invalid_request' });
+    return encodeURIComponent(value);
+  });
 }
 
 function toQuery(query: unknown): string {
@@ -289,7 +309,8 @@ const isRedirect = ({ status, type }: Response): boolean =>
 
 /** The service redirects no calls: a proxy does, from http to https or to a page for signing in. */
 function toRedirectError({ status, headers }: Response, baseUrl: string): ReelgateError {
-  const target = URL.parse(headers.get('location') ?? '', `${baseUrl}/`)?.origin ?? 'another URL';
+  const [location, base] = [headers.get('location') ?? '', `${baseUrl}/`];
+  const target = URL.canParse(location, base) ? new URL(location, base).origin : 'another URL';
   const message = `The service at ${baseUrl} redirects to ${target}. Use that URL.`;
   return new ReelgateError(message, { status, code: 'not_json' });
 }
@@ -301,7 +322,9 @@ function combineSignals(signal: AbortSignal | undefined, timeoutMs: number | und
   return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 }
 
-const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError';
+/** Not by its class: environments of tests have several. */
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Object && 'name' in error && error.name === 'TimeoutError';
 
 /** Rethrows the signal's reason if the caller aborted the request. */
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
@@ -319,6 +342,9 @@ function retryDelayMs(attempt: number, retryAfterSeconds: number): number {
   return 2 ** attempt * 250 * (0.75 + Math.random() / 2);
 }
 
+/** A longer timer would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** @internal Waits; rejects if the signal is aborted first. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -326,10 +352,13 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       clearTimeout(timer);
       reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      },
+      Math.min(ms, MAX_TIMER_MS),
+    );
     if (signal?.aborted === true) onAbort();
     else signal?.addEventListener('abort', onAbort, { once: true });
   });
