@@ -115,7 +115,7 @@ export class CliMachine {
       await operator.requestData('POST', '/api/auth/device/approve', { user_code: code.user_code });
       const client = { client_id: CLI_OAUTH_CLIENT.id, client_secret: CLI_OAUTH_CLIENT.secret };
       const { data } = await transport.call(pollDeviceToken, { body: { ...client, device_code: code.device_code } });
-      await credentials.write(baseUrl, {
+      const signIn = {
         userId: data.user_id,
         username: data.username,
         displayName: data.display_name,
@@ -124,7 +124,8 @@ export class CliMachine {
         refreshToken: data.refresh_token,
         llmToken: data.llm_token,
         accessExpiresAt: Date.now() + data.expires_in * 1000,
-      });
+      };
+      await credentials.write(baseUrl, signIn, 'best');
     });
   }
 

@@ -114,20 +114,25 @@ describe('storage of a sign-in', () => {
 
   it('keeps one device_id per machine and several services, the latest first', async () => {
     const id = await withFile().deviceId();
-    await withFile().write(KEY, signIn);
-    await withFile().write('http://127.0.0.1:3000', signIn);
+    await withFile().write(KEY, signIn, 'best');
+    await withFile().write('http://127.0.0.1:3000', signIn, 'best');
     assert.equal(await withFile().deviceId(), id);
+    assert.equal(await withFile().currentUrl(), 'http://127.0.0.1:3000');
+    // A refresh of another sign-in, as of a command with --url.
+    await withFile().write(KEY, { ...signIn, accessToken: 'rgat_new' });
     assert.equal(await withFile().currentUrl(), 'http://127.0.0.1:3000');
     await withFile().remove('http://127.0.0.1:3000', { tokensRevoked: true });
     assert.equal(await withFile().currentUrl(), undefined);
     assert.equal(await withFile().has(KEY), true);
   });
 
-  it('replaces a file that is not JSON', async () => {
-    await withFile().write(KEY, signIn);
-    writeFileSync(join(folder, 'credentials.json'), '{"version":');
-    assert.equal(await withFile().read(KEY), undefined);
-    await withFile().write(KEY, signIn);
-    assert.deepEqual(await withFile().read(KEY), signIn);
+  it('replaces a file that is not JSON, or not its own', async () => {
+    for (const text of ['{"version":', '', 'null', '[]', '{"version":2}', '{"version":2,"entries":null}']) {
+      await withFile().write(KEY, signIn);
+      writeFileSync(join(folder, 'credentials.json'), text);
+      assert.equal(await withFile().read(KEY), undefined, text);
+      await withFile().write(KEY, signIn);
+      assert.deepEqual(await withFile().read(KEY), signIn);
+    }
   });
 });

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { AsyncEntry } from '@napi-rs/keyring';
 import envPaths from 'env-paths';
+import { isObject } from '../contract/objects.ts';
 import { sleep } from '../sdk/transport.ts';
 import { KeychainError } from './errors.ts';
 
@@ -106,8 +107,8 @@ export class CredentialStore {
   /**
    * Stores a sign-in durably and returns a description of where the tokens are. Call inside `runExclusive`.
    *
-   * @param place `same`: tokens in the file stay there, so that a refresh leaves no previous pair behind; `best`: the
-   * keychain if possible
+   * @param place `same`, for a refresh: tokens in the file stay there, so that no previous pair is left behind, and the
+   *   last sign-in stays the last; `best`, for a sign-in: the keychain if possible
    */
   async write(key: string, signIn: StoredCredentials, place: 'same' | 'best' = 'same'): Promise<string> {
     const { accessToken, refreshToken, llmToken, accessExpiresAt, ...identity } = signIn;
@@ -118,7 +119,7 @@ export class CredentialStore {
     const entry: CredentialFileEntry = keptBy === undefined ? { ...identity, secrets } : identity;
     await this.#save({
       ...stored,
-      current: key.split(OF_ORGANIZATION, 1)[0] ?? key,
+      current: place === 'best' ? key.split(OF_ORGANIZATION, 1)[0] : stored.current,
       entries: { ...stored.entries, [key]: entry },
     });
     return keptBy ?? `${this.path} (only you can read it)`;
@@ -179,8 +180,9 @@ export class CredentialStore {
 
   async #load(): Promise<CredentialFile> {
     try {
-      const stored = JSON.parse(await readFile(this.path, 'utf8')) as CredentialFile;
-      if (stored.version === 2) return stored;
+      const stored: unknown = JSON.parse(await readFile(this.path, 'utf8'));
+      if (isObject(stored) && stored.version === 2 && isObject(stored.entries))
+        return stored as unknown as CredentialFile;
     } catch (error) {
       if (!(error instanceof SyntaxError) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
