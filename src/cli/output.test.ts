@@ -63,6 +63,26 @@ test('a status line never exceeds a row of the terminal, because only its last r
   }
 });
 
+test('a terminal that cannot erase lines gets the changes of a status only', (context) => {
+  const { stderr } = process;
+  const isTerminal = stderr.isTTY;
+  const { TERM } = process.env;
+  const shown: string[] = [];
+  context.mock.method(stderr, 'write', (text: string) => shown.push(text));
+  stderr.isTTY = true;
+  process.env.TERM = 'dumb';
+  try {
+    const output = new Output({ json: false, quiet: false });
+    for (const received of [1, 2]) output.status(`downloading ${received} KB`, 'downloading');
+    output.clearStatus();
+    assert.deepEqual(shown, ['downloading\n']);
+  } finally {
+    stderr.isTTY = isTerminal;
+    if (TERM === undefined) delete process.env.TERM;
+    else process.env.TERM = TERM;
+  }
+});
+
 describe('render output text', () => {
   const PIPE = { isTerminal: false, hasColor: false };
 

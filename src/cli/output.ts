@@ -97,10 +97,13 @@ export class Output {
     process.stderr.write(`${render(typeof line === 'string' ? Output.translation.message(line) : line, this.#err)}\n`);
   }
 
-  /** Prints a status line, overwritten by the next one on a terminal; elsewhere only changes of `plain` are printed. */
+  /**
+   * Prints a status line, overwritten by the next one on a terminal that can; elsewhere only changes of `plain` are
+   * printed.
+   */
   status(line: Text, plain = render(line, PLAIN)): void {
     if (this.#options.quiet || this.#options.json) return;
-    if (this.isInteractive) {
+    if (this.isInteractive && process.env.TERM !== 'dumb') {
       const shown = typeof line === 'string' ? Output.translation.message(line) : line;
       // Of a wrapped line only the last row would be overwritten.
       process.stderr.write(`\r\u001b[2K${truncateToWidth(render(shown, this.#err), this.columns)}`);
