@@ -1,6 +1,4 @@
-import { openAsBlob } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../contract/batch-endpoints.ts';
 import type { BatchInfo, SheetInfo } from '../../sdk/index.ts';
@@ -128,8 +126,8 @@ async function startLines(
   { endpoint, window }: CreateOptions,
   budget: number | undefined,
 ): Promise<BatchInfo> {
-  const content = await openAsBlob(file);
-  const { id } = await reelgate.files.create({ content, filename: basename(file), purpose: 'batch' });
+  const { openUpload } = await import('../upload-source.ts');
+  const { id } = await reelgate.files.create({ ...(await openUpload(file)), purpose: 'batch' });
   return reelgate.batches.create({ inputFileId: id, endpoint, budget, completionWindow: window });
 }
 

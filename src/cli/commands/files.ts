@@ -1,5 +1,3 @@
-import { openAsBlob } from 'node:fs';
-import { basename } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { FILE_LIFETIME_SECONDS, FILE_PURPOSES } from '../../contract/file-purposes.ts';
 import type { FileInfo, FilePurpose } from '../../sdk/index.ts';
@@ -45,13 +43,13 @@ Examples:
     .description('Upload a file and print its id')
     .action((path: string, { purpose, days }: UploadOptions, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const file = {
-          content: await openAsBlob(path),
-          filename: basename(path),
+        const { openUpload } = await import('../upload-source.ts');
+        const source = await openUpload(path);
+        const made = await reelgate.files.create({
+          ...source,
           purpose,
           expiresAfterSeconds: days && days * DAY_SECONDS,
-        };
-        const made = await reelgate.files.create(file);
+        });
         output.result(made, made.id);
       }),
     );

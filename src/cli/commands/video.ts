@@ -1,6 +1,4 @@
-import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { FAILURES_EN } from '../../contract/messages/failures-en.ts';
 import { type FailureCause, OPENAI_STATUS } from '../../contract/task-states.ts';
@@ -193,10 +191,10 @@ async function uploadSource(
   model: string | undefined,
 ): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined);
-  if (found === undefined || !found.isFile()) return undefined;
+  if (found === undefined || found.isDirectory()) return undefined;
   if (model === undefined) throw new UsageError('A file needs a model: choose one with --model.');
-  const content = await openAsBlob(path);
-  const { id } = await reelgate.files.create({ content, filename: basename(path), purpose: 'user_data' });
+  const { openUpload } = await import('../upload-source.ts');
+  const { id } = await reelgate.files.create({ ...(await openUpload(path)), purpose: 'user_data' });
   output.info(phrase`File ${id}`);
   return id;
 }
