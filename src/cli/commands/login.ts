@@ -61,13 +61,17 @@ In CI create an API key in the console and set REELGATE_URL and REELGATE_API_KEY
 }
 
 function requireInteractive({ output }: CommandContext, { force }: LoginOptions): void {
-  const isWatched = output.isInteractive && !process.env.CI;
+  const isCi = isSet(process.env.CI);
+  const isWatched = output.isInteractive && !isCi;
   if (isWatched || force === true) return;
-  const place = process.env.CI
+  const place = isCi
     ? 'This looks like CI (the variable CI is set), so the sign-in could not be confirmed.'
     : 'There is no terminal to show the code on, so the sign-in could not be confirmed.';
   throw new UsageError(`${place} ${NO_SIGN_IN}`);
 }
+
+/** Whether a variable turns something on: `CI=false` is how people turn it off. */
+const isSet = (value = ''): boolean => !/^(?:|0|false)$/i.test(value);
 
 const NO_SIGN_IN =
   'Create an API key in the console and set REELGATE_URL and REELGATE_API_KEY; no sign-in is needed then. If someone does see this output, add --force.';
