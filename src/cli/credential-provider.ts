@@ -128,14 +128,18 @@ export function notSignedInError(
  */
 export const usesApiKey = (): boolean => Boolean(process.env.REELGATE_API_KEY) && !process.env.REELGATE_ACCESS_TOKEN;
 
-/** Whether account requests have a credential: a sign-in or a user access token. */
+/**
+ * Whether account requests have a credential: a sign-in or a user access token. None is in a folder that cannot be read,
+ * such as the home of another user.
+ */
 export const hasAccount = async ({
   signInKey,
   credentialStore,
 }: {
   readonly signInKey: string;
   readonly credentialStore: CredentialStore;
-}): Promise<boolean> => Boolean(process.env.REELGATE_ACCESS_TOKEN) || (await credentialStore.has(signInKey));
+}): Promise<boolean> =>
+  Boolean(process.env.REELGATE_ACCESS_TOKEN) || (await credentialStore.has(signInKey).catch(() => false));
 
 /** An access_token is refreshed this many milliseconds before it expires, so that none expires during a request. */
 const MARGIN_MS = 5 * 60_000;
