@@ -98,8 +98,15 @@ function parseOrganization(slug: string | undefined): string | undefined {
 }
 
 function parseBaseUrl(text: string): string {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new UsageError(`"${text}" is not a URL of a service. Give one such as https://reelgate.example.com.`);
-  return url.replace(/\/+$/, '');
+  // Variables set by files of Windows end in a carriage return.
+  const given = text.trim();
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(given) ? given : `https://${given}`);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new UsageError(`"${given}" is not a URL of a service. Give one such as https://reelgate.example.com.`);
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError(
+      'The URL of the service contains a user name or a password, which cannot be sent. Leave them out.',
+    );
+  // One spelling, under which sign-ins are found again, without the page of a URL from the address bar.
+  return url.origin + url.pathname.replace(/\/+$/, '');
 }

@@ -477,6 +477,10 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'The service sent nothing for a minute, or a proxy holds the events back.',
     '服务一分钟内未发送数据，或代理缓冲了事件。',
   ],
+  [
+    'The URL of the service contains a user name or a password, which cannot be sent. Leave them out.',
+    '服务地址含有用户名或密码，无法发送，请去掉。',
+  ],
   ['"#" is not a URL of a service. Give one such as #.', '“#”不是服务地址。请使用 # 这样的地址。'],
   [
     'HTTP_PROXY or HTTPS_PROXY names no proxy that can be used. Give one such as http://proxy.example.com:3128.',
