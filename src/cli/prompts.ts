@@ -27,7 +27,11 @@ function toAnswer(answer: string | symbol): string {
   return answer;
 }
 
-/** Reads the text of an argument `-` from standard input, as typed on a terminal or from a pipe, until its end or Ctrl-C. */
+/** The text of an argument, which `-` takes from standard input. */
+export const readTextArgument = async (argument: string, interruptSignal: AbortSignal): Promise<string> =>
+  argument === '-' ? readStandardInput(interruptSignal) : argument;
+
+/** Reads a text from standard input, as typed on a terminal or from a pipe, until its end or Ctrl-C. */
 export async function readStandardInput(interruptSignal: AbortSignal): Promise<string> {
   // Only when needed, because every command loads this module.
   const [{ addAbortSignal }, { text }] = await Promise.all([import('node:stream'), import('node:stream/consumers')]);

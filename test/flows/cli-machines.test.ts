@@ -116,6 +116,23 @@ describe('the command line on machines of all kinds', () => {
     assert.deepEqual([code, stderr], [1, 'Error: /dev/stdout: the disk is full.\n']);
   });
 
+  it('reads prompts from a pipe', async () => {
+    const prompts: unknown[] = [];
+    serve = async (request, response) => {
+      if (request.method !== 'POST') return response.writeHead(404).end('{}');
+      prompts.push((JSON.parse(await text(request)) as { prompt: string }).prompt);
+      return response.writeHead(400).end('{}');
+    };
+    for (const command of [
+      ['create', '-', '--model', 'm'],
+      ['remix', 'video_1', '-'],
+      ['edit', 'video_1', '-'],
+      ['extend', 'video_1', '-'],
+    ])
+      assert.equal((await machine.runWithInput('a red fox\nin the snow', 'video', ...command)).code, 1);
+    assert.deepEqual(prompts, Array(4).fill('a red fox\nin the snow'));
+  });
+
   it('uploads files and pipes, and says that a folder is none', async () => {
     const received: string[] = [];
     serve = async (request, response) => {

@@ -8,7 +8,7 @@ import type { ChatMessage, ChatResult } from '../../sdk/index.ts';
 import { parsePositiveInteger, repeatableOption } from '../argument-parsers.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, UsageError } from '../errors.ts';
-import { canPrompt, readStandardInput } from '../prompts.ts';
+import { canPrompt, readTextArgument } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
 interface ChatOptions {
@@ -48,8 +48,7 @@ Examples:
         const options = { ...given, model: await requireModel(context, 'chat', given.model) };
         const isConversation = options.count !== true && canPrompt();
         if (question === undefined && isConversation) return converse(context, options);
-        const text =
-          question === undefined || question === '-' ? await readStandardInput(context.interruptSignal) : question;
+        const text = await readTextArgument(question ?? '-', context.interruptSignal);
         if (text.trim() === '') throw new UsageError('There is no question. Give one, or pipe it in.');
         if (options.count === true) return countTokens(context, options, text);
         await askModel(context, options, [...systemMessages(options), await toMessage(text, options.image)]);

@@ -13,7 +13,7 @@ import {
   type Text,
   word,
 } from '../output.ts';
-import { readStandardInput } from '../prompts.ts';
+import { readTextArgument } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
 
 const WAITING_FOR_TEXTS = { staff: 'support', user: 'you', nobody: '' } as const;
@@ -111,7 +111,7 @@ Examples:
 }
 
 async function readText(argument: string, interruptSignal: AbortSignal): Promise<string> {
-  const text = argument === '-' ? await readStandardInput(interruptSignal) : argument;
+  const text = await readTextArgument(argument, interruptSignal);
   if (text.trim() === '') throw new UsageError('There is no text.');
   return text;
 }

@@ -40,9 +40,15 @@ import {
   type Text,
   word,
 } from '../output.ts';
-import { askPassword, canPrompt } from '../prompts.ts';
+import { askPassword, canPrompt, readTextArgument } from '../prompts.ts';
 import type { RunCommand } from '../run-command.ts';
-import { findTypicalGenerationTime, formatVideoStatus, generateVideo, waitForVideo } from '../video-wait.ts';
+import {
+  findTypicalGenerationTime,
+  formatVideoStatus,
+  generateVideo,
+  startVideo,
+  waitForVideo,
+} from '../video-wait.ts';
 
 interface CreateOptions extends WaitOptions, GenerationOptions {
   readonly model?: string;
@@ -61,7 +67,7 @@ export function addVideoCommands(program: Command, run: RunCommand): void {
         .option('-m, --model <id>', 'the model; default: the one of "reelgate config", see "reelgate models"'),
     ),
   )
-    .argument('<prompt>', 'what the video shows')
+    .argument('<prompt>', 'what the video shows; - reads it from standard input')
     .addOption(new Option('--no-wait', 'print the task id and do not wait').conflicts('out'))
     .option('--dry-run', 'show what it would cost and how many you can make; start nothing')
     .description('Generate a video and wait for it')
@@ -79,14 +85,15 @@ Examples:
         const { reelgate, output } = context;
         const { requireModel } = await import('../default-models.ts');
         const model = await requireModel(context, 'video', options.model);
-        const request = await toCreateRequest(context, model, prompt, options);
+        const text = await readTextArgument(prompt, context.interruptSignal);
+        const request = await toCreateRequest(context, model, text, options);
         if (options.dryRun === true) return showQuote(context, request);
         const start = () =>
           reelgate.videos.create(request).catch((error: unknown) => {
             throw addOptionToError(error);
           });
         if (options.wait) return generateVideo(context, model, options, start);
-        const { id } = await start();
+        const { id } = await startVideo(context, start);
         output.result({ id }, id);
       }),
     );
@@ -142,12 +149,13 @@ Examples:
 
   addWaitOptions(video.command('remix'))
     .argument('<id>', 'a finished Sora-style task')
-    .argument('<prompt>', 'what to change')
+    .argument('<prompt>', 'what to change; - reads it from standard input')
     .description('Generate a new video from a finished one')
     .action((id: string, prompt: string, options: WaitOptions, command: Command) =>
-      run(command, (context) =>
-        generateVideo(context, undefined, options, () => context.reelgate.videos.remix(id, prompt)),
-      ),
+      run(command, async (context) => {
+        const text = await readTextArgument(prompt, context.interruptSignal);
+        await generateVideo(context, undefined, options, () => context.reelgate.videos.remix(id, text));
+      }),
     );
 }
 
@@ -159,8 +167,8 @@ interface ChangeCommandOptions extends WaitOptions {
 /** `reelgate video edit` and `reelgate video extend` */
 function addChangeCommands(video: Command, run: RunCommand): void {
   for (const [name, what, description] of [
-    ['edit', 'what to change', 'Edit a finished video or a file'],
-    ['extend', 'what happens next', 'Continue a finished video or a file'],
+    ['edit', 'what to change; - reads it from standard input', 'Edit a finished video or a file'],
+    ['extend', 'what happens next; - reads it from standard input', 'Continue a finished video or a file'],
   ] as const) {
     const command = addWaitOptions(video.command(name))
       .argument('<source>', 'the id of a finished video or of a file, or a path')
@@ -169,11 +177,12 @@ function addChangeCommands(video: Command, run: RunCommand): void {
       .description(description);
     if (name === 'extend') command.option('-s, --seconds <n>', 'length of the new part', parsePositiveInteger);
     command.action((source: string, prompt: string, options: ChangeCommandOptions, given: Command) =>
-      run(given, (context) => {
+      run(given, async (context) => {
         const { model, seconds } = options;
-        return generateVideo(context, model, options, async () => {
+        const text = await readTextArgument(prompt, context.interruptSignal);
+        await generateVideo(context, model, options, async () => {
           const id = (await uploadSource(context, source, model)) ?? source;
-          return context.reelgate.videos[name](id, prompt, { model, seconds });
+          return context.reelgate.videos[name](id, text, { model, seconds });
         });
       }),
     );
