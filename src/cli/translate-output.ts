@@ -472,6 +472,10 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'The access token has a character that none can have, such as a space or “…”.',
     '访问令牌含有无效字符，例如空格或“…”。',
   ],
+  [
+    'The video may have been started: see "reelgate video list".',
+    '视频可能已开始生成，请用“reelgate video list”查看。',
+  ],
   ['The connection to the service was lost.', '与服务的连接已中断。'],
   [
     'The service sent nothing for a minute, or a proxy holds the events back.',

@@ -26,6 +26,17 @@ import {
 /** Imported when a file is saved, because printing help does not need it. */
 const importDownload = () => import('./video-download.ts');
 
+/** Starts a video. After Ctrl-C it is not known whether the request has arrived. */
+export function startVideo(
+  { output, interruptSignal }: CommandContext,
+  start: () => Promise<StartedVideo>,
+): Promise<StartedVideo> {
+  return start().catch((error: unknown) => {
+    if (interruptSignal.aborted) output.notice('The video may have been started: see "reelgate video list".');
+    throw error;
+  });
+}
+
 /** Starts a video, unless its file could not be written, and waits for it. */
 export async function generateVideo(
   context: CommandContext,
@@ -35,7 +46,7 @@ export async function generateVideo(
 ): Promise<void> {
   const { assertWritable } = await importDownload();
   await assertWritable(options);
-  const { id } = await start();
+  const { id } = await startVideo(context, start);
   context.output.info(phrase`Task ${id}`);
   await finishVideo(context, id, model, options).catch((error: unknown) => {
     // The video outlives the command whatever ended that, such as a full disk.

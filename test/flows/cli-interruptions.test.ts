@@ -247,6 +247,18 @@ describe('a command that is interrupted, or whose reader leaves', () => {
     assert.equal((await command.exited).code, 130);
   });
 
+  it('says at Ctrl-C that a video may have been started whose id has not arrived', async () => {
+    for (const more of [[], ['--no-wait', '--json']]) {
+      const sent = Promise.withResolvers<void>();
+      serve = () => sent.resolve();
+      const command = machine.start('video', 'create', 'a cat', '--model', 'm', ...more);
+      await sent.promise;
+      command.interrupt();
+      const { code, stderr } = await command.exited;
+      assert.deepEqual([code, stderr], [130, 'The video may have been started: see "reelgate video list".\n']);
+    }
+  });
+
   it('takes a Ctrl-C that the terminal and npx both send for one', async () => {
     const polled = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<void>();
