@@ -162,7 +162,10 @@ export class Chat {
    */
   async *events(request: ChatRequest, options: ChatOptions = {}): AsyncGenerator<ChatEvent, void> {
     const response = await this.#post({ ...request, stream: true }, options);
-    if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) throw streamInterruptedError();
+    if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
+      await response.body?.cancel();
+      throw streamInterruptedError();
+    }
     const pending: string[] = [];
     const parser = createParser({ onEvent: ({ data }) => void pending.push(data) });
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
