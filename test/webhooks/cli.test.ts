@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { AdminClient } from '../admin-client.ts';
 import { CliMachine, parseJsonOutput } from '../cli-process-harness.ts';
@@ -67,6 +68,24 @@ describe('reelgate webhooks and listen', () => {
     machine.remove();
   });
 
+  it('says why an event could not be forwarded', async () => {
+    const service = await startLateService();
+    const env = { REELGATE_ACCESS_TOKEN: 'any', REELGATE_USER_ID: '1', NODE_OPTIONS: TWO_ADDRESSES };
+    const machine = new CliMachine(service.url, env);
+    const closed = await new WebhookReceiver().listen();
+    const url = closed.url('/hook').replace('127.0.0.1', 'localhost');
+    await closed.close();
+    const listening = machine.start('listen', '--forward', url, '--json');
+    await listening.waitForStderr(/signed with (whsec_\S+)\./);
+    service.report();
+    while (listening.stdout === '') await pause(20);
+    assert.equal(JSON.parse(listening.stdout).answer, 'ECONNREFUSED');
+    listening.interrupt();
+    assert.equal((await listening.exited).code, 130);
+    machine.remove();
+    await service.stop();
+  });
+
   it('forwards events of a service whose clock is behind, and outlasts its absence', async () => {
     const service = await startLateService();
     const machine = new CliMachine(service.url, { REELGATE_ACCESS_TOKEN: 'any', REELGATE_USER_ID: '1' });
@@ -83,6 +102,13 @@ describe('reelgate webhooks and listen', () => {
     await service.stop();
   });
 });
+
+/** Makes a name have two addresses, as `localhost` has on most machines. */
+const TWO_ADDRESSES = `--import=data:text/javascript,${encodeURIComponent(`
+  import dns from 'node:dns';
+  const addresses = [1, 2].map((last) => ({ address: '127.0.0.' + last, family: 4 }));
+  const { lookup } = dns;
+  dns.lookup = (name, ...rest) => (name === 'localhost' ? rest.at(-1)(null, addresses) : lookup(name, ...rest));`)}`;
 
 /** A service whose clock is ten minutes behind. It answers 503 from `breakDown` until it has an event to report. */
 async function startLateService() {

@@ -302,8 +302,9 @@ async function forward(
     await response.body?.cancel();
     return String(response.status);
   } catch (error) {
-    const { cause, message } = error as Error;
-    return cause instanceof Error ? cause.message : message;
+    const { cause, message } = error as { readonly cause?: NodeJS.ErrnoException; readonly message: string };
+    // A name with several addresses, such as localhost, fails with an error without a message.
+    return cause?.message || cause?.code || message;
   }
 }
 
