@@ -85,3 +85,15 @@ it('saves a video under the longest name that a file may have', async (t) => {
   assert.equal(await download(reelgate, `video_${'a'.repeat(32)}`, path), 5);
   assert.equal(String(await readFile(path)), 'bytes');
 });
+
+it('saves a video whole that a proxy has compressed on its way', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'reelgate-encoded-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const content = t.mock.fn(async () => {
+    // As fetch decodes it: the length is that of the compressed body.
+    return new Response('bytes', { headers: { 'content-encoding': 'gzip', 'content-length': '3' } });
+  });
+  const reelgate = { videos: { content } } as unknown as Reelgate;
+  assert.equal(await download(reelgate, 'video_1', join(folder, 'cat.mp4')), 5);
+  assert.equal(content.mock.callCount(), 1);
+});

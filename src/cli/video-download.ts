@@ -193,6 +193,8 @@ function startOf(response: Response): number | undefined {
 
 /** Size of the whole file, from Content-Range (RFC 9110 section 14.4) or Content-Length. */
 function totalSizeOf(response: Response): number | undefined {
+  // Of a compressed body, which a proxy may send, the length is another one than that of the bytes read from it.
+  if (response.headers.has('content-encoding')) return undefined;
   const range = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1];
   const size = Number(range ?? response.headers.get('content-length') ?? Number.NaN);
   return Number.isFinite(size) ? size : undefined;
