@@ -1,10 +1,11 @@
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { AsyncEntry } from '@napi-rs/keyring';
 import envPaths from 'env-paths';
 import { isObject } from '../contract/objects.ts';
 import { sleep } from '../sdk/transport.ts';
+import { readConfigFile, writeConfigFile } from './config-file.ts';
 import { KeychainError } from './errors.ts';
 
 /** The secret part of a sign-in; in the keychain if there is one. */
@@ -58,8 +59,7 @@ interface CredentialStoreOptions {
 }
 
 /**
- * Sign-ins on this machine: accounts in a file, tokens in the keychain or in the same file, which only its owner can
- * read (0600). The file is replaced atomically, so that a crash while writing leaves the previous one intact.
+ * Sign-ins on this machine: accounts in a file, tokens in the keychain or in the same file.
  */
 export class CredentialStore {
   readonly path: string;
@@ -179,31 +179,17 @@ export class CredentialStore {
   }
 
   async #load(): Promise<CredentialFile> {
-    try {
-      const stored: unknown = JSON.parse(await readFile(this.path, 'utf8'));
-      if (isObject(stored) && stored.version === 2 && isObject(stored.entries))
-        return stored as unknown as CredentialFile;
-    } catch (error) {
-      if (!(error instanceof SyntaxError) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
-    return { version: 2, deviceId: crypto.randomUUID(), entries: {} };
-  }
-
-  async #save(stored: CredentialFile): Promise<void> {
-    await mkdir(join(this.path, '..'), { recursive: true, mode: 0o700 });
-    const draft = `${this.path}.${process.pid}.${Date.now()}`;
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.writeFile(`${JSON.stringify(stored, null, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, this.path).catch(async (error: unknown) => {
-      await rm(draft, { force: true });
+    const stored = await readConfigFile(this.path).catch((error: unknown) => {
+      if (error instanceof SyntaxError) return undefined;
       throw error;
     });
-    await chmod(this.path, 0o600);
+    return isObject(stored) && stored.version === 2 && isObject(stored.entries)
+      ? (stored as unknown as CredentialFile)
+      : { version: 2, deviceId: crypto.randomUUID(), entries: {} };
+  }
+
+  #save(stored: CredentialFile): Promise<void> {
+    return writeConfigFile(this.path, stored);
   }
 }
 

@@ -1,7 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../contract/objects.ts';
 import type { CommandContext } from './command-context.ts';
+import { readConfigFile, writeConfigFile } from './config-file.ts';
 import { configFolder } from './credentials.ts';
 import { UsageError } from './errors.ts';
 
@@ -24,33 +24,25 @@ const filePath = (): string => join(configFolder(), 'settings.json');
 
 async function loadFile(): Promise<SettingsFile> {
   const empty: SettingsFile = { version: 1, services: {} };
-  const text = await readFile(filePath(), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    return '{}';
+  const stored = await readConfigFile(filePath()).catch((error: unknown) => {
+    if (error instanceof SyntaxError) throw new UsageError(`${filePath()} is not JSON. Correct it or remove it.`);
+    throw error;
   });
-  try {
-    const stored: unknown = JSON.parse(text);
-    return isObject(stored) && stored.version === 1 && isObject(stored.services)
-      ? (stored as unknown as typeof empty)
-      : empty;
-  } catch {
-    throw new UsageError(`${filePath()} is not JSON. Correct it or remove it.`);
-  }
+  return isObject(stored) && stored.version === 1 && isObject(stored.services)
+    ? (stored as unknown as typeof empty)
+    : empty;
 }
 
 /** Reads the default models of one service. */
 export const readSettings = async (baseUrl: string): Promise<Settings> => (await loadFile()).services[baseUrl] ?? {};
 
-/** Stores a setting, or removes it if the value is undefined. The file is replaced atomically. */
+/** Stores a setting, or removes it if the value is undefined. */
 export async function writeSetting(baseUrl: string, name: SettingName, value: string | undefined): Promise<void> {
   const stored = await loadFile();
   const { [name]: _, ...others } = stored.services[baseUrl] ?? {};
   const settings = value === undefined ? others : { ...others, [name]: value };
-  await mkdir(configFolder(), { recursive: true, mode: 0o700 });
-  const draft = `${filePath()}.${process.pid}`;
   const changed: SettingsFile = { ...stored, services: { ...stored.services, [baseUrl]: settings } };
-  await writeFile(draft, `${JSON.stringify(changed, null, 2)}\n`, { mode: 0o600 });
-  await rename(draft, filePath());
+  await writeConfigFile(filePath(), changed);
 }
 
 /** The model from the option, or else the default of this service. @throws UsageError if there is neither */
