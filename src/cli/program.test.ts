@@ -92,6 +92,31 @@ test('no option shows an internal value as its default, and a wrong value is wro
   check(program);
 });
 
+test('a misspelled command is unknown, also in a group that lists by default', async (context) => {
+  const printed: string[] = [];
+  context.mock.method(process.stderr, 'write', (text: string) => printed.push(text));
+  const exit = context.mock.method(process, 'exit', () => {
+    throw new Error('ended');
+  });
+  for (const command of [
+    ['vidoe', 'list'],
+    ['video', 'lst'],
+    ['files', 'uplod', 'cat.png'],
+    ['keys', 'creat'],
+  ])
+    await assert.rejects(createProgram(false).parseAsync(command, { from: 'user' }), /ended/);
+  assert.deepEqual(
+    exit.mock.calls.map(({ arguments: [status] }) => status),
+    [2, 2, 2, 2],
+  );
+  assert.deepEqual(printed.join('').match(/unknown command '\w+'/g), [
+    "unknown command 'vidoe'",
+    "unknown command 'lst'",
+    "unknown command 'uplod'",
+    "unknown command 'creat'",
+  ]);
+});
+
 test('every line of the Chinese help is Chinese, apart from commands', (context) => {
   const chinese = createProgram(false, EPILOGUE_ZH_CN);
   translateHelp(chinese, false);

@@ -102,7 +102,18 @@ export function createProgram(asJson: boolean, epilogue = EPILOGUE): Command {
   addReconciliationCommands(root, runCommand);
   addAdminCommands(root, runOnServer);
   addImportCommand(root, runOnServer);
+  for (const group of root.commands) refuseUnknownCommands(group);
   return root;
+}
+
+/** A misspelled command of a group that lists by default would otherwise pass for an argument of its list. */
+function refuseUnknownCommands(group: Command): void {
+  group.hook('preSubcommand', ({ args: [given = ''] }, command) => {
+    const isNamed =
+      given.startsWith('-') || group.commands.some((each) => [each.name(), ...each.aliases()].includes(given));
+    if (given !== '' && given !== 'help' && !isNamed && command.registeredArguments.length === 0)
+      group.error(`error: unknown command '${given}'`, { code: 'commander.unknownCommand' });
+  });
 }
 
 /** `commander.help`: a command group was used without one of its commands. */
