@@ -64,6 +64,11 @@ describe('a submit is sent again with its Idempotency-Key', () => {
     const busy = Array.from({ length: 9 }, () => refuse(503));
     assert.deepEqual(await submitAfter(...busy), { outcome: 'refused', requests: 4, keys: 1 });
   });
+
+  it('unless the service asks for a longer delay than a minute', async () => {
+    const busy = refuse(429, { 'retry-after': '61' });
+    assert.deepEqual(await submitAfter(busy), { outcome: 'refused', requests: 1, keys: 1 });
+  });
 });
 
 it('follows no redirect, which would lose the credential or the body', async () => {

@@ -83,6 +83,8 @@ export interface PageResult<Row> {
 const READ_TIMEOUT_MS = 30_000;
 /** Maximum attempts for requests that are safe to repeat: GET, or with an Idempotency-Key. */
 const MAX_ATTEMPTS = 4;
+/** Longest delay asked for by the service that is waited for. */
+const MAX_RETRY_AFTER_SECONDS = 60;
 /** Responses that an earlier request with the same Idempotency-Key is in progress: two minutes, at 2 seconds each. */
 const MAX_CONFLICTS = 60;
 
@@ -230,6 +232,8 @@ class Retries {
   /** Milliseconds until the next attempt; undefined if the failure is final. */
   delayAfterFailure(retryAfterSeconds = Number.NaN): number | undefined {
     if (!this.#isRepeatable || this.#attempts >= MAX_ATTEMPTS) return undefined;
+    // The caller should hear of a long delay instead of waiting for a request that is refused again.
+    if (retryAfterSeconds > MAX_RETRY_AFTER_SECONDS) return undefined;
     this.#attempts += 1;
     return retryDelayMs(this.#attempts - 1, retryAfterSeconds);
   }
@@ -338,7 +342,7 @@ function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl
 
 /** Milliseconds before the next attempt: the service's Retry-After, else exponential backoff with jitter. */
 function retryDelayMs(attempt: number, retryAfterSeconds: number): number {
-  if (Number.isFinite(retryAfterSeconds)) return Math.min(60, retryAfterSeconds) * 1000;
+  if (Number.isFinite(retryAfterSeconds)) return Math.min(MAX_RETRY_AFTER_SECONDS, retryAfterSeconds) * 1000;
   return 2 ** attempt * 250 * (0.75 + Math.random() / 2);
 }
 
