@@ -36,13 +36,19 @@ async function loadFile(): Promise<SettingsFile> {
 /** Reads the default models of one service. */
 export const readSettings = async (baseUrl: string): Promise<Settings> => (await loadFile()).services[baseUrl] ?? {};
 
-/** Stores a setting, or removes it if the value is undefined. */
-export async function writeSetting(baseUrl: string, name: SettingName, value: string | undefined): Promise<void> {
-  const stored = await loadFile();
-  const { [name]: _, ...others } = stored.services[baseUrl] ?? {};
-  const settings = value === undefined ? others : { ...others, [name]: value };
-  const changed: SettingsFile = { ...stored, services: { ...stored.services, [baseUrl]: settings } };
-  await writeConfigFile(filePath(), changed);
+/** Stores a setting, or removes it if the value is undefined. One process at a time, so that no other setting is lost. */
+export function writeSetting(
+  { baseUrl, credentialStore }: Pick<CommandContext, 'baseUrl' | 'credentialStore'>,
+  name: SettingName,
+  value: string | undefined,
+): Promise<void> {
+  return credentialStore.runExclusive(async () => {
+    const stored = await loadFile();
+    const { [name]: _, ...others } = stored.services[baseUrl] ?? {};
+    const settings = value === undefined ? others : { ...others, [name]: value };
+    const changed: SettingsFile = { ...stored, services: { ...stored.services, [baseUrl]: settings } };
+    await writeConfigFile(filePath(), changed);
+  });
 }
 
 /** The model from the option, or else the default of this service. @throws UsageError if there is neither */

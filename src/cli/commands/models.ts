@@ -113,9 +113,10 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
     .argument('<model>', 'a model of "reelgate models"')
     .description('Set a default')
     .action((setting: SettingName, model: string, _options: unknown, command: Command) =>
-      run(command, async ({ output, baseUrl }) => {
+      run(command, async (context) => {
+        const { output, baseUrl } = context;
         const { writeSetting } = await importSettings();
-        await writeSetting(baseUrl, setting, model);
+        await writeSetting(context, setting, model);
         output.result({ url: baseUrl, [setting]: model }, phrase`${setting} of ${baseUrl} is ${model}.`);
       }),
     );
@@ -124,9 +125,10 @@ export function addConfigCommands(program: Command, run: RunCommand): void {
     .addArgument(name())
     .description('Remove a default')
     .action((setting: SettingName, _options: unknown, command: Command) =>
-      run(command, async ({ output, baseUrl }) => {
+      run(command, async (context) => {
+        const { output, baseUrl } = context;
         const { writeSetting } = await importSettings();
-        await writeSetting(baseUrl, setting, undefined);
+        await writeSetting(context, setting, undefined);
         output.result({ url: baseUrl, [setting]: null }, phrase`${setting} of ${baseUrl} is not set.`);
       }),
     );
