@@ -28,7 +28,7 @@ import {
 } from './output.ts';
 import { PHRASES_ZH_CN } from './phrases-zh-cn.ts';
 import { EPILOGUE } from './program.ts';
-import { HELP_ZH_CN } from './translate-help.ts';
+import { HELP_ZH_CN, translateUsageError } from './translate-help.ts';
 import { CHINESE, OUTPUT_ZH_CN, translateOutput } from './translate-output.ts';
 
 interface Node {
@@ -195,6 +195,7 @@ test('every message has a Chinese text', () => {
     NOT_PRINTED.includes(text) ||
     COMMAND.test(text) ||
     HELP_ZH_CN[text] !== undefined ||
+    (text.startsWith('error: ') && !/[a-z]/.test(translateUsageError(text))) ||
     PHRASES_ZH_CN[text] !== undefined ||
     CHINESE.quantity(text) !== text ||
     !translateOutput(`It was not charged. ${text.trim()}`).endsWith(text.trim()) ||
