@@ -57,6 +57,7 @@ const ERROR_PRESENTATIONS: Readonly<Record<string, ErrorPresentation>> = {
 const CONNECTION_ADVICE: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'Its name cannot be resolved. Check the URL and the network of this machine.'],
   [/^(ERR_SSL_|EPROTO)/, 'It does not use TLS there. If it runs on this machine, begin its URL with http://.'],
+  [/^UND_ERR_(HEADERS|BODY)_TIMEOUT$/, 'It may still be working on the request.'],
   [
     /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/,
     'Its certificate is not trusted. Set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority.',

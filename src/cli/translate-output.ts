@@ -461,6 +461,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'Its certificate is not trusted. Set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority.',
     '证书不受信任。请将 NODE_EXTRA_CA_CERTS 设为其颁发机构证书文件的路径。',
   ],
+  ['It may still be working on the request.', '服务可能仍在处理该请求。'],
   ['Set the URL of the service with --url or REELGATE_URL.', '请用 --url 或 REELGATE_URL 设置服务地址。'],
   ['The service at # redirects to #. Use that URL.', '服务 # 重定向到 #，请使用该地址。'],
   ['The service at # cannot be reached.', '无法连接服务 #。'],

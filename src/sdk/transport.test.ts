@@ -126,6 +126,17 @@ describe('what cannot be sent is no failure of the network, and is not sent', ()
     assert.equal(fetch.mock.callCount(), 0);
   });
 
+  it('a response that does not begin within five minutes is late, and the service no less reachable', async () => {
+    const { reelgate, fetch } = client({ apiKey: 'sk-abc' });
+    const cause = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+    fetch.mock.mockImplementation(() => Promise.reject(new TypeError('fetch failed', { cause })));
+    await assert.rejects(reelgate.chat.complete({ model: 'm', messages: [] }), {
+      code: 'network',
+      message: 'The service at http://127.0.0.1:9 did not respond in time.',
+    });
+    assert.equal(fetch.mock.callCount(), 1);
+  });
+
   it('values that JSON does not have', async () => {
     const { reelgate, fetch } = client({ apiKey: 'sk-abc' });
     const request = { model: 'kling-v3', prompt: 'a kite', metadata: { seed: 1n } };

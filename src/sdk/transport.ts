@@ -326,9 +326,19 @@ function combineSignals(signal: AbortSignal | undefined, timeoutMs: number | und
   return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
 }
 
+interface FetchError {
+  readonly name?: unknown;
+  readonly cause?: { readonly code?: unknown } | null;
+}
+
+/** Node ends a request whose response has not begun after five minutes. */
+const NODE_TIMEOUTS: ReadonlySet<unknown> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
 /** Not by its class: environments of tests have several. */
-const isTimeout = (error: unknown): boolean =>
-  error instanceof Object && 'name' in error && error.name === 'TimeoutError';
+function isTimeout(error: unknown): boolean {
+  const { name, cause } = (error ?? {}) as FetchError;
+  return name === 'TimeoutError' || NODE_TIMEOUTS.has(cause?.code);
+}
 
 /** Rethrows the signal's reason if the caller aborted the request. */
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
