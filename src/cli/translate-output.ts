@@ -468,7 +468,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['The service at # did not respond in time.', '服务 # 未及时响应。'],
   ['The service did not answer in time.', '服务未及时响应。'],
   ['The service did not respond with JSON. Is the URL right?', '服务返回的不是 JSON，请检查地址。'],
-  ['The API key has a character that none can have, such as a space or “…”.', 'API Key 含有无效字符，例如空格或“…”。'],
+  ['The API key has a character that none can have, such as a space or “…”.', 'API 密钥含有无效字符，例如空格或“…”。'],
   [
     'The access token has a character that none can have, such as a space or “…”.',
     '访问令牌含有无效字符，例如空格或“…”。',

@@ -13,7 +13,7 @@ interface UploadSource {
  * Opens a file, which is read while it is sent. A pipe, such as `<(command)` or `/dev/stdin`, has no size and is read
  * before.
  */
-export async function openUpload(path: string): Promise<UploadSource> {
+export async function openUploadSource(path: string): Promise<UploadSource> {
   const found = await stat(path);
   if (found.isDirectory()) throw new UsageError(`${path} is a folder. Name a file in it.`);
   await access(path, constants.R_OK);

@@ -126,8 +126,8 @@ async function startLines(
   { endpoint, window }: CreateOptions,
   budget: number | undefined,
 ): Promise<BatchInfo> {
-  const { openUpload } = await import('../upload-source.ts');
-  const { id } = await reelgate.files.create({ ...(await openUpload(file)), purpose: 'batch' });
+  const { openUploadSource } = await import('../upload-source.ts');
+  const { id } = await reelgate.files.create({ ...(await openUploadSource(file)), purpose: 'batch' });
   return reelgate.batches.create({ inputFileId: id, endpoint, budget, completionWindow: window });
 }
 

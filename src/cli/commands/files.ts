@@ -43,8 +43,8 @@ Examples:
     .description('Upload a file and print its id')
     .action((path: string, { purpose, days }: UploadOptions, command: Command) =>
       run(command, async ({ reelgate, output }) => {
-        const { openUpload } = await import('../upload-source.ts');
-        const source = await openUpload(path);
+        const { openUploadSource } = await import('../upload-source.ts');
+        const source = await openUploadSource(path);
         const made = await reelgate.files.create({
           ...source,
           purpose,

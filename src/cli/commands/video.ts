@@ -202,8 +202,8 @@ async function uploadSource(
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || found.isDirectory()) return undefined;
   if (model === undefined) throw new UsageError('A file needs a model: choose one with --model.');
-  const { openUpload } = await import('../upload-source.ts');
-  const { id } = await reelgate.files.create({ ...(await openUpload(path)), purpose: 'user_data' });
+  const { openUploadSource } = await import('../upload-source.ts');
+  const { id } = await reelgate.files.create({ ...(await openUploadSource(path)), purpose: 'user_data' });
   output.info(phrase`File ${id}`);
   return id;
 }
