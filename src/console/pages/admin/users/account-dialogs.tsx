@@ -3,6 +3,7 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { defined } from '../../../../contract/objects.ts';
 import { activatePackage, NO_PACKAGE } from '../../../../contract/plans.ts';
+import { randomId } from '../../../../contract/random-id.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { AmountInput } from '../../../components/limit-fields.tsx';
@@ -92,7 +93,7 @@ export function BalanceDialog({ name, quota: balance, change, onClose }: Balance
   const [credits, setCredits] = useState<number | string>('');
   const [note, setNote] = useState('');
   const delta = creditsToQuota(Number(credits), perUnit) * (direction === 'add' ? 1 : -1);
-  const dialog = useRef(crypto.randomUUID());
+  const dialog = useRef(randomId());
   const save = useSaveAndClose(
     // Pressed again after a lost response, the button does not pay the amount a second time.
     () =>
