@@ -3,8 +3,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { VideoInput } from '../../../contract/generation-ways.ts';
 import { randomId } from '../../../contract/random-id.ts';
-import { ReelgateError } from '../../../sdk/errors.ts';
-import { toErrorMessage } from '../../components/error-alert.tsx';
+import { isUnreachable, toErrorMessage } from '../../components/error-alert.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { inputTypeOf } from '../../data/media-types.ts';
 import {
@@ -197,20 +196,24 @@ export async function repeatVideo(
 
 /**
  * Submits one request per video and shows the resulting videos. Idempotency keys are renewed after each click, so a
- * retried request starts no second video. A request refused by a vendor becomes a failed video: the list shows its
+ * retried request starts no second video; after a lost connection the same request keeps its keys, because the service
+ * may have received it. A request refused by a vendor becomes a failed video: the list shows its
  * reason in our words, so the vendor's error is not shown in the form.
  */
 export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
   const { t } = useTranslation('studio');
   const queries = useQueryClient();
   const toasts = useToasts();
-  const press = useRef(randomId());
+  const press = useRef({ id: randomId(), bodies: '' });
   const mutation = useMutation({
     mutationFn: async (bodies: readonly VideoBody[]) => {
+      const text = JSON.stringify(bodies);
+      if (press.current.bodies !== text) press.current = { id: randomId(), bodies: text };
+      const { id } = press.current;
       const before = await queries.ensureQueryData(videosQuery(1, NEWEST_VIDEOS_COUNT));
       const known = new Set(before.data.map(({ task_id }) => task_id));
       const results = await Promise.allSettled(
-        bodies.map((body, index) => submitVideo(body, index === 0 ? press.current : `${press.current}-${index}`)),
+        bodies.map((body, index) => submitVideo(body, index === 0 ? id : `${id}-${index}`)),
       );
       const started = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
       const [error] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
@@ -228,8 +231,8 @@ export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
       if (error !== undefined && refused.length === 0) throw error;
       return started;
     },
-    onSettled: async () => {
-      press.current = randomId();
+    onSettled: async (_, error) => {
+      if (!isUnreachable(error)) press.current = { id: randomId(), bodies: '' };
       await queries.invalidateQueries({ queryKey: selfQuery.queryKey });
     },
     onSuccess: (started) => {
@@ -237,13 +240,13 @@ export function useSubmitVideos(onShow: (taskIds: readonly string[]) => void) {
     },
   });
   const { error, reset } = mutation;
-  const isUnreachable = error instanceof ReelgateError && error.code === 'network';
+  const isLost = isUnreachable(error);
   // Any response proves that the service is back, so the error of the submit is no longer true.
   useEffect(() => {
-    if (!isUnreachable) return undefined;
+    if (!isLost) return undefined;
     return queries.getQueryCache().subscribe((event) => {
       if (event.type === 'updated' && event.action.type === 'success') reset();
     });
-  }, [isUnreachable, queries, reset]);
+  }, [isLost, queries, reset]);
   return mutation;
 }
