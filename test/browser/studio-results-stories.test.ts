@@ -14,7 +14,7 @@ import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { assertAccessible } from './find-accessibility-issues.ts';
 
-const { notifications, studio } = STRINGS.en;
+const { app, notifications, studio } = STRINGS.en;
 const price = /^Generate video · [\d.]+ credits$/;
 
 describe('results, ideas and models of the studio', { skip: chromiumPath === undefined && !process.env.CI }, () => {
@@ -234,6 +234,43 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     await page.getByRole('button', { name: `${studio.toResult}: ${studio.stage.SUCCESS}` }).click();
     await waitForExpression(page, `document.getElementById('stage').getBoundingClientRect().top < innerHeight / 2`);
     await page.getByRole('button', { name: studio.toPrompt }).waitFor();
+    await page.context().close();
+  });
+
+  it('starts one video while the keys are held down', async () => {
+    const page = await open('holder');
+    await page.locator('#prompt').fill('A heron');
+    await page.getByRole('button', { name: price }).waitFor();
+    await page.keyboard.down('Control');
+    await page.keyboard.down('Enter');
+    await page.locator('#stage').getByRole('article', { name: 'A heron' }).waitFor();
+    await page.getByRole('button', { name: price }).waitFor();
+    const repeated = page.waitForRequest((request) => request.method() === 'POST' && /videos$/.test(request.url()), {
+      timeout: 1_000,
+    });
+    for (let times = 0; times < 5; times += 1) await page.keyboard.down('Enter');
+    await assert.rejects(repeated, /Timeout/);
+    await page.keyboard.up('Enter');
+    await page.keyboard.up('Control');
+    await page.context().close();
+  });
+
+  it('starts one video if its response is lost and the user tries again', async () => {
+    const page = await open('unlucky');
+    await page.locator('#prompt').fill('A lost heron');
+    await page.getByRole('button', { name: price }).waitFor();
+    await page.route('**/api/videos', async (route) => {
+      if (route.request().method() === 'POST') await route.fetch();
+      await route.abort();
+    });
+    await page.locator('#generate').click();
+    await page.getByRole('alert').getByText(app.unreachable).waitFor();
+    await page.unroute('**/api/videos');
+    await page.getByRole('button', { name: price }).click();
+    await page.locator('#stage').getByRole('article', { name: 'A lost heron' }).waitFor();
+    const { root } = fixture.running;
+    const videos = await root.ok<{ prompt: string }[]>('GET', '/api/admin/tasks?q=A+lost+heron');
+    assert.equal(videos.length, 1);
     await page.context().close();
   });
 

@@ -528,7 +528,9 @@ function useStudioShortcuts({ submit, pickModel }: StudioKeys): void {
     ['h', single(() => focus('.tile'))],
     ...['c', 'r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)] as [string, () => void]),
   ]);
-  useHotkeys([['mod+Enter', outsideDialogs(submit)]], []);
+  const submitOnce = outsideDialogs(submit);
+  // A key that is held down repeats, and each repetition would generate and charge another video.
+  useHotkeys([['mod+Enter', ({ repeat }) => repeat || submitOnce()]], []);
 }
 
 interface GrowingTextareaProps extends InputBaseProps, Omit<ComponentProps<'textarea'>, keyof InputBaseProps> {
