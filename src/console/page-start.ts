@@ -7,6 +7,27 @@ export const cspNonce: string = document.querySelector<HTMLMetaElement>('meta[pr
 // Read by the scroll lock under dialogs (get-nonce), which creates its own style element.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = cspNonce;
 
+/** Keeps values until the page is left. */
+class MemoryStorage {
+  [key: string]: unknown;
+  getItem(key: string): unknown {
+    return this[key] ?? null;
+  }
+  setItem(key: string, value: string): void {
+    this[key] = value;
+  }
+  removeItem(key: string): void {
+    delete this[key];
+  }
+}
+
+// Where a browser blocks stored data, reading the property throws, which would leave every page blank.
+try {
+  localStorage.getItem('');
+} catch {
+  Object.defineProperty(globalThis, 'localStorage', { value: new MemoryStorage() });
+}
+
 /** The server's public settings, without the volatile `ready`. */
 export type PublicStatus = Omit<EndpointPart<typeof getStatus, 'response'>['data'], 'ready'>;
 
