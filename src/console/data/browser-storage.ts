@@ -22,6 +22,13 @@ export function storeUserId(id: number): void {
   localStorage.setItem(USER_ID_KEY, String(id));
 }
 
+/** Calls the listener when another tab has signed in, as another account or again, or has signed out. */
+export function onOtherTabSignIn(listener: (id: number | undefined) => void): void {
+  addEventListener('storage', ({ key }) => {
+    if (key === USER_ID_KEY) listener(readUserId());
+  });
+}
+
 const ORGANIZATION_KEY = 'reelgate.organization';
 
 /** Read once, since what this page shows is of one organization even if another tab enters another one. */
