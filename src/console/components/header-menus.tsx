@@ -14,6 +14,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useTranslation } from 'react-i18next';
 import { logout } from '../../contract/accounts.ts';
+import { ReelgateError } from '../../sdk/errors.ts';
 import { organizationsQuery } from '../data/account-queries.ts';
 import { callApi, queryClient } from '../data/api-client.ts';
 import { clearStoredDrafts, clearUserId, enterOrganization, readOrganization } from '../data/browser-storage.ts';
@@ -22,8 +23,10 @@ import { COLOR_SCHEME_ICONS } from '../mantine-theme.ts';
 import { changeLanguage, currentLanguage } from '../strings/language.ts';
 import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
 import { CreditAmount } from './credit-amount.tsx';
+import { toErrorMessage } from './error-alert.tsx';
 import { useOpenedOnMount } from './lazy-dropdown-button.tsx';
 import { showShortcuts } from './shortcut-keys.ts';
+import { useToasts } from './toasts.tsx';
 
 /** Menus of the header: inside its landmark, and without Mantine's focusable placeholder, which no menu may contain. */
 const IN_HEADER = { position: 'bottom-end', withinPortal: false, withInitialFocusPlaceholder: false } as const;
@@ -54,9 +57,19 @@ function ContextItems() {
 
 /** Signs this browser out and forgets what it stored of the account. */
 export function useSignOut(): () => Promise<void> {
+  const { t } = useTranslation();
   const navigate = useNavigate();
+  const toasts = useToasts();
   return async () => {
-    await callApi(logout, {}).catch(() => undefined);
+    const failure = await callApi(logout, {}).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    // Without the service the session lasts, and whoever uses the browser next would have it.
+    if (failure !== undefined && !(failure instanceof ReelgateError && failure.status === 401)) {
+      toasts.error(toErrorMessage(failure, t('unreachable')));
+      return;
+    }
     clearUserId();
     clearStoredDrafts();
     queryClient.clear();

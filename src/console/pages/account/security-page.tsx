@@ -537,7 +537,7 @@ export function SecondFactorPage() {
   const self = useSelf();
   const signOut = useMutation({
     mutationFn: () => callApi(logout, {}),
-    onSettled: async () => {
+    onSuccess: async () => {
       clearUserId();
       queryClient.clear();
       await navigate({ to: '/sign-in' });
@@ -550,6 +550,7 @@ export function SecondFactorPage() {
           <Text>{t('passkeys.required.text')}</Text>
           {status?.passkeys === 'on' ? <PasskeysSection /> : null}
           <TwoStepSection />
+          <ErrorAlert error={signOut.error} />
           <Group justify="space-between">
             <Button variant="subtle" color="gray" loading={signOut.isPending} onClick={() => signOut.mutate()}>
               {t('passkeys.required.signOut')}

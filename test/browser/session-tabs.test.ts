@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { PASSWORD } from '../accounts/test-user-client.ts';
+import {
+  authenticate,
+  type BrowserFixture,
+  openBrowserFixture,
+  signIn,
+  signInOnPage,
+  waitForContent,
+} from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+const { account, app, studio } = STRINGS.en;
+
+describe('sessions in several tabs and limited browsers', {
+  skip: chromiumPath === undefined && !process.env.CI,
+}, () => {
+  let fixture: BrowserFixture;
+  before(async () => {
+    fixture = await openBrowserFixture();
+    await fixture.running.signUp('mila');
+  });
+  after(() => fixture.stop());
+
+  const signOut = async (page: Page): Promise<void> => {
+    await page.getByRole('button', { name: app.accountMenu }).click();
+    await page.getByRole('menuitem', { name: app.signOut }).click();
+  };
+
+  it('follows a sign-out and another account in all tabs', async () => {
+    const first = await fixture.open();
+    await signInOnPage(first, ROOT.username, ROOT.password);
+    await first.goto('/admin/users?q=mila');
+    await first.getByRole('link', { name: 'mila' }).waitFor();
+    const second = await first.context().newPage();
+    await second.goto('/account/profile');
+    await waitForContent(second);
+    await signOut(second);
+    await first.waitForURL(/\/sign-in\?back=/);
+    assert.equal(await first.getByRole('link', { name: 'mila' }).count(), 0);
+    await signInOnPage(second, ROOT.username, ROOT.password);
+    await first.waitForURL(/\/admin\/users\?q=mila$/);
+    await first.getByRole('link', { name: 'mila' }).waitFor();
+    await second.goto('/sign-in');
+    await signInOnPage(second, 'mila', PASSWORD);
+    await first.getByRole('link', { name: 'mila' }).waitFor({ state: 'detached' });
+    await first.context().close();
+  });
+
+  it('says that the sign-out failed without the service, where the session would last', async () => {
+    const page = await fixture.open();
+    await signIn(page, 'mila', PASSWORD, '/account/profile');
+    await waitForContent(page);
+    await page.route('**/api/user/logout', (route) => route.abort());
+    await signOut(page);
+    await page.getByText(app.unreachable).waitFor();
+    assert.match(page.url(), /\/account\/profile$/);
+    await page.unroute('**/api/user/logout');
+    await signOut(page);
+    await page.waitForURL(/\/sign-in/);
+    await page.context().close();
+  });
+
+  it('generates videos and copies keys over plain http, where browsers lack parts of their APIs', async () => {
+    const page = await fixture.open();
+    await authenticate(page, 'mila', PASSWORD);
+    await page.addInitScript(`delete Navigator.prototype.clipboard; delete Crypto.prototype.randomUUID;
+      delete Crypto.prototype.subtle;
+      document.addEventListener('copy', () => { window.copied = document.activeElement.value; });`);
+    await page.goto('/studio');
+    await page.getByPlaceholder(studio.promptPlaceholder).waitFor();
+    await page.goto('/account/tokens#new');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: account.apiKeys.name }).fill('laptop');
+    await page.keyboard.press('Enter');
+    await dialog.getByText(/^sk-/).waitFor();
+    const copy = dialog.getByRole('button', { name: app.copy }).first();
+    await copy.click();
+    assert.equal(await page.evaluate('window.copied'), await dialog.getByText(/^sk-/).textContent());
+    assert.equal(await page.evaluate('document.activeElement.ariaLabel'), app.copy, 'keeps the focus');
+    await page.context().close();
+  });
+
+  it('signs in where the browser blocks stored data', async () => {
+    const page = await fixture.open();
+    await page.addInitScript(`Object.defineProperty(window, 'localStorage', {
+      configurable: true,
+      get() { throw new DOMException('Access is denied for this document.', 'SecurityError'); },
+    })`);
+    await signInOnPage(page, 'mila', PASSWORD);
+    await page.getByPlaceholder(studio.promptPlaceholder).waitFor();
+    await page.context().close();
+  });
+
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
