@@ -309,20 +309,13 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
   const [hasLimits, { toggle: toggleLimits }] = useDisclosure(old !== undefined);
   const save = useMutation({
     mutationFn: async () => {
-      const body: ApiKeyBody = {
-        name: draft.name.trim(),
-        quota_limit: draft.limit === '' ? null : creditsToQuota(Number(draft.limit), perUnit),
-        spend_limit: toSpendLimitBody(draft.spendLimit, perUnit),
-        expires_at: toEndOfDay(draft.expires),
-        models: [...draft.models],
-        allowed_addresses: [...draft.addresses],
-        ...toRateLimits(draft),
-      };
+      const body = toBody(draft, perUnit);
       if (old === undefined) {
         const { id, key } = (await callApi(createToken, { body })).data;
         return { id, key, name: body.name ?? '', models: body.models ?? [] };
       }
-      await callApi(updateToken, { params: { id: String(old.id) }, body });
+      const before = toBody(toDraft(old, perUnit), perUnit);
+      await callApi(updateToken, { params: { id: String(old.id) }, body: changedFields(body, before) });
       return undefined;
     },
     onSuccess: async (key) => {
@@ -404,6 +397,24 @@ const toDraft = (apiKey: ApiKey | undefined, perUnit: number) => ({
   addresses: (apiKey?.allowed_addresses ?? []) as readonly string[],
   ...toRateLimitDraft(apiKey),
 });
+
+const toBody = (draft: ReturnType<typeof toDraft>, perUnit: number): ApiKeyBody => ({
+  name: draft.name.trim(),
+  quota_limit: draft.limit === '' ? null : creditsToQuota(Number(draft.limit), perUnit),
+  spend_limit: toSpendLimitBody(draft.spendLimit, perUnit),
+  expires_at: toEndOfDay(draft.expires),
+  models: [...draft.models],
+  allowed_addresses: [...draft.addresses],
+  ...toRateLimits(draft),
+});
+
+/** The rest keeps what the form rounds, such as the time of the day when the key expires, and what others changed. */
+const changedFields = (body: ApiKeyBody, before: ApiKeyBody): Partial<ApiKeyBody> =>
+  Object.fromEntries(
+    Object.entries(body).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof ApiKeyBody]),
+    ),
+  );
 
 const LIMITS = [
   ['requestsPerMinute', 'requests_per_minute', 1_000_000_000],
