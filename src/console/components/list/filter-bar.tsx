@@ -1,8 +1,8 @@
-import { Badge, Box, Button, Group, Select, TextInput } from '@mantine/core';
+import { Badge, Box, Button, Group, Select } from '@mantine/core';
 import { useDebouncedCallback, useDebouncedValue, useDisclosure } from '@mantine/hooks';
-import { IconBookmark, IconFilter, IconSearch } from '@tabler/icons-react';
+import { IconBookmark, IconFilter } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, useEffect, useState } from 'react';
+import { lazy, type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { adminListUsers } from '../../../contract/admin-accounts.ts';
 import { listTasks } from '../../../contract/admin-videos.ts';
@@ -11,8 +11,10 @@ import { listQuery, type NameLookup, useChannels, useUserNames } from '../../dat
 import { formatDateField } from '../../data/field-values.ts';
 import { apiKeysQuery } from '../../data/keys.ts';
 import { usableModelsQuery } from '../../data/self.ts';
+import { DayInput } from '../day-input.tsx';
 import { LazyDropdownButton } from '../lazy-dropdown-button.tsx';
 import { byLabelOrValue, toModelOptions } from '../model-name.tsx';
+import { SearchInput } from '../search-input.tsx';
 import type { ListFilters } from './use-list-filters.ts';
 
 /** Filters of a list; collapsed on phones, where they would fill the first screen. */
@@ -47,7 +49,7 @@ interface FilterFieldProps {
   readonly width?: number;
 }
 
-/** Searches after a short pause, so that typing does not send a request per keystroke. */
+/** A filter by words. */
 export function TextFilter({
   filters,
   name,
@@ -55,21 +57,13 @@ export function TextFilter({
   width = 220,
   placeholder,
 }: FilterFieldProps & { readonly placeholder?: string }) {
-  const current = filters.value[name] ?? '';
-  const [text, setText] = useState(current);
-  useEffect(() => setText(current), [current]);
-  const apply = useDebouncedCallback((next: string) => filters.set(name, next), 300);
   return (
-    <TextInput
+    <SearchInput
       label={label}
       placeholder={placeholder}
-      leftSection={<IconSearch size={15} />}
       w={{ base: '100%', xs: width }}
-      value={text}
-      onChange={({ currentTarget: { value } }) => {
-        setText(value);
-        apply(value.trim());
-      }}
+      value={filters.value[name] ?? ''}
+      onChange={(words) => filters.set(name, words)}
     />
   );
 }
@@ -122,13 +116,12 @@ export function PeriodFilter({ filters }: { readonly filters: ListFilters }) {
 function DateFilter({ filters, name, label, end = false }: DayFilterProps) {
   const seconds = Number(filters.value[name] ?? Number.NaN);
   return (
-    <TextInput
-      type="date"
+    <DayInput
       label={label}
       miw={0}
       w={{ base: '100%', xs: 150 }}
       value={Number.isFinite(seconds) ? formatDateField(seconds) : ''}
-      onChange={({ currentTarget: { value } }) => {
+      onChange={(value) => {
         const at = new Date(`${value}T${end ? '23:59:59' : '00:00:00'}`).getTime();
         filters.set(name, Number.isFinite(at) ? String(Math.floor(at / 1000)) : undefined);
       }}

@@ -1,4 +1,4 @@
-import { Button, Group, Input, Paper, Progress, SimpleGrid, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Input, Paper, Progress, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { IconChartBar, IconDownload, IconFilter } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
@@ -7,6 +7,7 @@ import { USAGE_COLUMNS } from '../../../contract/ledger.ts';
 import { DAY_MS, DAY_SECONDS } from '../../../contract/time-units.ts';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { DayInput } from '../../components/day-input.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { type ListFilters, useListFilters } from '../../components/list/use-list-filters.ts';
 import { EmptyState, Page } from '../../components/page.tsx';
@@ -337,17 +338,17 @@ function RangePicker({ filters, range }: { readonly filters: ListFilters; readon
       />
       <Group gap="xs" wrap="nowrap" w={{ base: '100%', xs: 'auto' }}>
         {(['from', 'to'] as const).map((name) => (
-          <TextInput
+          <DayInput
             key={name}
-            type="date"
+            required
             label={t(name)}
             w={{ base: '50%', xs: 150 }}
             value={formatDay(name === 'from' ? range.fromDay : range.toDay)}
-            onChange={({ currentTarget: { value } }) =>
+            onChange={(day) =>
               filters.setAll({
                 from: formatDay(range.fromDay),
                 to: formatDay(range.toDay),
-                [name]: value === '' ? undefined : value,
+                [name]: day,
                 days: undefined,
               })
             }

@@ -11,9 +11,8 @@ import {
   Skeleton,
   Stack,
   Text,
-  TextInput,
 } from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { useDisclosure } from '@mantine/hooks';
 import {
   IconAlertTriangle,
   IconArrowBackUp,
@@ -21,7 +20,6 @@ import {
   IconFileInfo,
   IconFilter,
   IconMovie,
-  IconSearch,
   IconShare,
   IconSparkles,
   IconSquareCheck,
@@ -30,15 +28,17 @@ import {
 } from '@tabler/icons-react';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, memo, type ReactNode, Suspense, useCallback, useDeferredValue, useEffect, useState } from 'react';
+import { lazy, memo, type ReactNode, Suspense, useCallback, useDeferredValue, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { TASK_STATUS } from '../../../contract/task-states.ts';
 import { CreditAmount, useFormatCredits } from '../../components/credit-amount.tsx';
+import { DayInput } from '../../components/day-input.tsx';
 import { QueryError } from '../../components/error-alert.tsx';
 import { byLabelOrValue, toModelOptions } from '../../components/model-name.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { SearchInput } from '../../components/search-input.tsx';
 import { TaskProgress, VideoStatusBadge } from '../../components/task-status.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { CollectButton, FavouriteButton } from '../../components/video-buttons.tsx';
@@ -241,7 +241,15 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
   const [open, { toggle }] = useDisclosure(status !== undefined || model !== undefined || (from ?? to) !== undefined);
   return (
     <Group mb="lg" gap="sm" align="flex-end" className="filters" role="search" data-folded={open ? undefined : ''}>
-      <PromptSearch value={search.q ?? ''} onChange={(q) => set({ q: q === '' ? undefined : q })} />
+      <SearchInput
+        label={t('prompt')}
+        type="search"
+        w={180}
+        maxLength={200}
+        placeholder={t('library:searchPlaceholder')}
+        value={search.q ?? ''}
+        onChange={(q) => set({ q: q === '' ? undefined : q })}
+      />
       <Button
         hiddenFrom="xs"
         variant="default"
@@ -261,18 +269,12 @@ function VideoFilters({ search, set }: VideoFiltersProps) {
         onChange={(value) => set({ status: value ?? undefined })}
       />
       <ModelFilter search={search} set={set} />
-      <TextInput
-        type="date"
+      <DayInput
         label={t('library:filterFrom')}
         value={from ?? ''}
-        onChange={(event) => set({ from: event.currentTarget.value || undefined })}
+        onChange={(day) => set({ from: day || undefined })}
       />
-      <TextInput
-        type="date"
-        label={t('library:filterTo')}
-        value={to ?? ''}
-        onChange={(event) => set({ to: event.currentTarget.value || undefined })}
-      />
+      <DayInput label={t('library:filterTo')} value={to ?? ''} onChange={(day) => set({ to: day || undefined })} />
       <CollectionFilter search={search} set={set} />
       <Button
         variant={favourite ? 'light' : 'default'}
@@ -338,29 +340,6 @@ function ModelFilter({ search, set }: VideoFiltersProps) {
       filter={byLabelOrValue}
       value={search.model ?? null}
       onChange={(model) => set({ model: model ?? undefined })}
-    />
-  );
-}
-
-/** Searches after a short pause, not on every keystroke. */
-function PromptSearch({ value, onChange }: { readonly value: string; readonly onChange: (words: string) => void }) {
-  const { t } = useTranslation(['studio', 'library']);
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
-  const apply = useDebouncedCallback((next: string) => onChange(next.trim()), 300);
-  return (
-    <TextInput
-      label={t('prompt')}
-      type="search"
-      w={180}
-      maxLength={200}
-      placeholder={t('library:searchPlaceholder')}
-      leftSection={<IconSearch size={15} />}
-      value={text}
-      onChange={({ currentTarget: { value: next } }) => {
-        setText(next);
-        apply(next);
-      }}
     />
   );
 }
