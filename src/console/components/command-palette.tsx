@@ -17,7 +17,7 @@ import { LANGUAGES, type Language } from '../strings/preferred-language.ts';
 import { useReturnFocus } from './dialog.tsx';
 import { switchLanguage, useSignOut } from './header-menus.tsx';
 import { ADMIN_SECTIONS, OTHER_ADMIN_SECTIONS, USER_SECTIONS } from './navigation.tsx';
-import { withMod } from './shortcut-keys.ts';
+import { isComposing, withMod } from './shortcut-keys.ts';
 import { CREATE_HASH } from './use-create-request.ts';
 
 /**
@@ -41,10 +41,11 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
     item.open();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (isComposing(event)) return;
     const chosen = items[current];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && items.length > 0) setActive((current + step + items.length) % items.length);
-    else if (event.key === 'Enter' && !event.nativeEvent.isComposing && chosen !== undefined) open(chosen);
+    else if (event.key === 'Enter' && chosen !== undefined) open(chosen);
     else return;
     event.preventDefault();
   };

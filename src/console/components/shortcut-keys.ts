@@ -1,3 +1,5 @@
+import type { KeyboardEvent } from 'react';
+
 /** Whether the keyboard has a Command key instead of Ctrl. */
 const isMac = /mac|iphone|ipad/i.test(navigator.platform);
 
@@ -89,6 +91,13 @@ export const pressOnKey = (key: string): (() => void) =>
 export const outsideDialogs = (act: () => void) => (): void => {
   if (document.querySelector('[role=dialog], dialog[open]') === null) act();
 };
+
+/**
+ * Whether a key belongs to an input method, where Enter takes a candidate and arrows choose one. Safari has ended the
+ * composition by then, and only the code of the key tells.
+ */
+export const isComposing = ({ nativeEvent: { isComposing: isOpen, keyCode } }: KeyboardEvent): boolean =>
+  isOpen || keyCode === 229;
 
 const OPEN_EVENT = 'reelgate:shortcuts';
 

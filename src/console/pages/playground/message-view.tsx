@@ -26,6 +26,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormatCredits } from '../../components/credit-amount.tsx';
+import { isComposing } from '../../components/shortcut-keys.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { formatMilliseconds } from '../../data/format-values.ts';
 import { readAsDataUrl } from '../../data/media-types.ts';
@@ -180,8 +181,7 @@ export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
         onChange={({ currentTarget: { value } }) => setText(value)}
         onPaste={({ clipboardData }) => void addImages([...clipboardData.files])}
         onKeyDown={(event) => {
-          // During input method composition, Enter selects a candidate.
-          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return;
           event.preventDefault();
           send();
         }}

@@ -3,6 +3,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { type ReactElement, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useOpenedOnMount } from '../../components/lazy-dropdown-button.tsx';
+import { isComposing } from '../../components/shortcut-keys.ts';
 import {
   type Draft,
   readSavedForms,
@@ -48,7 +49,7 @@ export default function TemplatesAndDraftsMenu({ target, draft, onUse }: SavedMe
             onChange={(event) => setName(event.currentTarget.value)}
             onKeyDown={(event) => {
               event.stopPropagation();
-              if (event.key === 'Enter' && name.trim() !== '') save();
+              if (event.key === 'Enter' && !isComposing(event) && name.trim() !== '') save();
               if (event.key === 'Escape') setOpened(false);
             }}
           />
