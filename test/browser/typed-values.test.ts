@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { authenticate, type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
+import { chromiumPath } from './chromium.ts';
+import { STRINGS } from './console-strings.ts';
+import { ROOT } from './demo-data.ts';
+
+const { account, playground } = STRINGS.en;
+
+/** Whatever the keyboard, the input method and the clipboard do to a field. */
+describe('typed and pasted values', { skip: chromiumPath === undefined && !process.env.CI }, () => {
+  let fixture: BrowserFixture;
+  let page: Page;
+  before(async () => {
+    fixture = await openBrowserFixture();
+    const { root } = fixture.running;
+    await root.ok('PUT', `/api/admin/users/${root.id}`, { quota_delta: 50_000_000, note: 'start' });
+    await root.ok('POST', '/api/videos', { model: 'viduq2', prompt: 'one' });
+    page = await fixture.open();
+    await authenticate(page, ROOT.username, ROOT.password);
+  });
+  after(() => fixture.stop());
+
+  const open = async (path: string): Promise<void> => {
+    await page.goto(path);
+    await waitForContent(page);
+  };
+
+  for (const path of ['/admin/costs', '/account/requests', '/videos'])
+    it(`takes a day that is typed digit by digit at ${path}`, async () => {
+      await open(path);
+      const day = page.locator('input[type=date]').first();
+      await day.click({ position: { x: 14, y: 15 } });
+      for (const digit of '10152026') {
+        await page.keyboard.press(digit);
+        // The URL follows complete days at once.
+        await page.waitForTimeout(60);
+      }
+      await page.waitForURL(/from=/);
+      assert.equal(await day.inputValue(), '2026-10-15');
+      assert.doesNotMatch(page.url(), /from=-|from=0/, 'no request for the year 2');
+    });
+
+  for (const [path, filter] of [
+    ['/admin/users', '/admin/users?q=one+two'],
+    ['/videos', '/videos?q=one+two'],
+  ] as const)
+    it(`keeps the space before a pause in the search at ${path}`, async () => {
+      await open(path);
+      const search = page.locator('[role=search] input').first();
+      await search.pressSequentially('one ');
+      await page.waitForURL(/q=one/);
+      await page.waitForTimeout(100);
+      await search.pressSequentially('two');
+      await page.waitForURL((url) => url.href.endsWith(filter));
+      assert.equal(await search.inputValue(), 'one two');
+    });
+
+  const paste = async (field: Locator, text: string): Promise<string> => {
+    await field.fill('');
+    await field.focus();
+    await page.evaluate(`(() => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', ${JSON.stringify(text)});
+      const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      if (document.activeElement.dispatchEvent(event)) document.execCommand('insertText', false, ${JSON.stringify(text)});
+    })()`);
+    return field.inputValue();
+  };
+
+  it('takes numbers as copied from a page and as typed with a Chinese input method', async () => {
+    await open('/account/tokens#new');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: account.apiKeys.limits }).click();
+    const amount = dialog.getByRole('textbox', { name: /^Total limit/ });
+    const rate = dialog.getByRole('textbox', { name: account.apiKeys.tokensPerMinute });
+    for (const [text, number] of [
+      ['1,000', '1000'],
+      ['1,234,567', '1234567'],
+      ['12,345.67', '12345.67'],
+      ['1,5', '1.5'],
+      [' 42\n', '42'],
+      ['１２', '12'],
+    ] as const)
+      assert.equal(await paste(amount, text), number, text);
+    assert.equal(await paste(rate, '60,000'), '60000');
+    await amount.fill('');
+    for (const letter of '0。5') await page.keyboard.insertText(letter);
+    assert.equal(await amount.inputValue(), '0.5');
+  });
+
+  it('renames an API key without changing the second at which it expires', async () => {
+    const { root } = fixture.running;
+    const expires_at = Math.floor(Date.now() / 1_000) + 3_600;
+    const { id } = await root.ok<{ id: number }>('POST', '/api/tokens', { name: 'nightly', expires_at });
+    await open('/account/tokens');
+    await page
+      .getByRole('row', { name: /nightly/ })
+      .getByRole('button', { name: STRINGS.en.app.edit })
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: account.apiKeys.name }).fill('daily');
+    // Meanwhile somebody else limits it.
+    await root.ok('PUT', `/api/tokens/${id}`, { quota_limit: 7 });
+    await dialog.getByRole('button', { name: STRINGS.en.app.save }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const keys = await root.ok<{ id: number; name: string; expires_at: number; quota_limit: number }[]>(
+      'GET',
+      '/api/tokens',
+    );
+    const key = keys.find((each) => each.id === id);
+    assert.deepEqual(
+      { name: key?.name, expires_at: key?.expires_at, quota_limit: key?.quota_limit },
+      { name: 'daily', expires_at, quota_limit: 7 },
+    );
+  });
+
+  it('does not send a message by the Enter that ends a composition in Safari', async () => {
+    await open('/playground');
+    const message = page.getByRole('textbox', { name: playground.message });
+    await message.fill('你好');
+    // Safari sends this key after the end of the composition.
+    await message.dispatchEvent('keydown', { key: 'Enter', keyCode: 229, bubbles: true, cancelable: true });
+    await page.waitForTimeout(100);
+    assert.equal(await message.inputValue(), '你好');
+    assert.equal(await page.getByRole('article').count(), 0);
+  });
+
+  it('violates no content security policy, sends no request to other origins and throws no error', () => {
+    assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
+  });
+});
