@@ -96,6 +96,30 @@ describe('sessions in several tabs and limited browsers', {
     await page.context().close();
   });
 
+  it('says that files are missing instead of reloading forever, and opens the page once they are there', async () => {
+    const page = await fixture.open();
+    await signIn(page, 'mila', PASSWORD, '/account/profile');
+    await waitForContent(page);
+    let loads = 0;
+    page.on('load', () => {
+      loads += 1;
+    });
+    const files = /assets\/(security-page|header-menus)/;
+    await page.route(files, (route) => route.abort());
+    await page.getByRole('button', { name: app.accountMenu }).click();
+    // A menu of an earlier release: the page is loaded again.
+    await page.waitForEvent('load');
+    await waitForContent(page);
+    await page.evaluate(`history.pushState({}, '', '/account/security')`);
+    await page.getByText(app.filesMissing).waitFor();
+    await page.waitForTimeout(500);
+    assert.ok(loads <= 2, `${loads} loads`);
+    await page.unroute(files);
+    await page.getByRole('button', { name: app.tryAgain }).click();
+    await page.getByRole('heading', { name: account.security.title }).waitFor();
+    await page.context().close();
+  });
+
   it('violates no content security policy, sends no request to other origins and throws no error', () => {
     assert.deepEqual(fixture.problems, { violations: [], dialogs: [], errors: [], foreignRequests: [] });
   });

@@ -125,7 +125,10 @@ export function PageError({ error, reset }: ErrorComponentProps) {
 
 const RETRY_MS = 2_000;
 
-/** Polls the service every two seconds and reloads the page once it responds, because a new release has other files. */
+/**
+ * Polls the service every two seconds and reloads the page once it responds, because a new release has other files. If
+ * that has not helped, something keeps the file from this browser, such as an extension: reloading would never end.
+ */
 function Reconnecting() {
   const { t } = useTranslation();
   const { isSuccess } = useQuery({
@@ -134,9 +137,11 @@ function Reconnecting() {
     gcTime: 0,
     refetchInterval: RETRY_MS,
   });
+  const mayHelp = !wasJustReloaded();
   useEffect(() => {
-    if (isSuccess) location.reload();
-  }, [isSuccess]);
+    if (isSuccess && mayHelp) location.reload();
+  }, [isSuccess, mayHelp]);
+  if (isSuccess && !mayHelp) return <ErrorAlert error={new Error(t('filesMissing'))} retry={() => location.reload()} />;
   return (
     <Center py={56} role="status">
       <Stack align="center" gap="sm" maw={420}>
@@ -150,6 +155,10 @@ function Reconnecting() {
   );
 }
 
+const wasJustReloaded = (): boolean =>
+  performance.now() < 10_000 &&
+  performance.getEntriesByType('navigation').some((entry) => (entry as PerformanceNavigationTiming).type === 'reload');
+
 /** Code or texts of a page could not be loaded. */
 class PageLoadError extends Error {
   constructor(cause: unknown) {
@@ -158,7 +167,9 @@ class PageLoadError extends Error {
   }
 }
 
-const isPageLoadError = (error: unknown): boolean => error instanceof PageLoadError;
+/** Menus and dialogs are loaded without `loadPage`: browsers tell by the message alone that a script is missing. */
+const isPageLoadError = (error: unknown): boolean =>
+  error instanceof PageLoadError || (error instanceof TypeError && /\bimport(ed|ing)\b/i.test(error.message));
 
 /**
  * Loads the code of a page. Failures are wrapped in PageLoadError, because the router would reload the page on the

@@ -40,6 +40,7 @@ export default {
     format: 'This does not have the required format.',
   },
   uploadInterrupted: 'The connection was lost. The upload resumes when it is back.',
+  filesMissing: 'A file of this page cannot be loaded. A browser extension or a proxy may block it.',
   reconnecting: 'Reconnecting…',
   reconnectingText: 'The service cannot be reached. This page opens as soon as it is back.',
   mentionRequestId: 'When you report this, quote request',

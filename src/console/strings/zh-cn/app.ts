@@ -43,6 +43,7 @@ export default {
     format: '格式不符合要求。',
   },
   uploadInterrupted: '连接已断开，恢复后会继续上传。',
+  filesMissing: '页面文件加载失败，可能被浏览器扩展或代理拦截。',
   reconnecting: '正在重新连接…',
   reconnectingText: '无法连接到服务，恢复后会自动打开此页面。',
   mentionRequestId: '反馈问题时请附上请求编号',
