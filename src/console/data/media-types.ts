@@ -20,6 +20,13 @@ export const inputTypeOfName = (name: string): InputType | undefined =>
 /** Value of `accept` for file inputs. */
 export const ACCEPTED_MEDIA = 'image/*,video/mp4,video/quicktime,video/webm,audio/*,.m4a';
 
+/**
+ * Pasted files. Office programs copy a formatted text as an image of it too, where the text is meant. A file copied in a
+ * file manager has its name as a text without format, an image of a page only a format.
+ */
+export const pastedFiles = ({ types, files }: DataTransfer): readonly File[] =>
+  types.includes('text/plain') && types.includes('text/html') ? [] : [...files];
+
 /** Reads a file as a `data:` URL; rejects if the file cannot be read. */
 export const readAsDataUrl = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {

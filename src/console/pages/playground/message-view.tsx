@@ -29,7 +29,7 @@ import { useFormatCredits } from '../../components/credit-amount.tsx';
 import { isComposing } from '../../components/shortcut-keys.ts';
 import { useToasts } from '../../components/toasts.tsx';
 import { formatMilliseconds } from '../../data/format-values.ts';
-import { readAsDataUrl } from '../../data/media-types.ts';
+import { pastedFiles, readAsDataUrl } from '../../data/media-types.ts';
 import { receiptQuery } from '../../data/requests.ts';
 import type { Turn } from './conversations.ts';
 
@@ -179,7 +179,7 @@ export function Composer({ busy, disabled, onSend, onStop }: ComposerProps) {
         maxRows={10}
         value={text}
         onChange={({ currentTarget: { value } }) => setText(value)}
-        onPaste={({ clipboardData }) => void addImages([...clipboardData.files])}
+        onPaste={({ clipboardData }) => void addImages(pastedFiles(clipboardData))}
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || isComposing(event)) return;
           event.preventDefault();

@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { randomId } from '../../../contract/random-id.ts';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
-import { ACCEPTED_MEDIA } from '../../data/media-types.ts';
+import { ACCEPTED_MEDIA, pastedFiles } from '../../data/media-types.ts';
 import { useInputTexts } from './input-texts.ts';
 import { addInput, type DraftInput, waysFor } from './inputs.ts';
 import type { InputListProps } from './uploads.ts';
@@ -99,14 +99,14 @@ function useFileDropAndPaste(take: (files: readonly File[]) => void): boolean {
   const current = useRef(take);
   current.current = take;
   useEffect(() => {
-    const accept = (event: ClipboardEvent | globalThis.DragEvent, data: DataTransfer | null): void => {
-      const files = [...(data?.files ?? [])];
+    const accept = (event: Event, files: readonly File[]): void => {
       // A dialog on top has its own use for files.
       if (files.length === 0 || document.querySelector('[role=dialog], dialog[open]') !== null) return;
       event.preventDefault();
       current.current(files);
     };
-    const onPaste = (event: ClipboardEvent): void => accept(event, event.clipboardData);
+    const onPaste = (event: ClipboardEvent): void =>
+      accept(event, event.clipboardData === null ? [] : pastedFiles(event.clipboardData));
     const onDragOver = (event: globalThis.DragEvent): void => {
       if (event.dataTransfer?.types.includes('Files') !== true) return;
       // Otherwise the browser would navigate to the file.
@@ -118,7 +118,7 @@ function useFileDropAndPaste(take: (files: readonly File[]) => void): boolean {
     };
     const onDrop = (event: globalThis.DragEvent): void => {
       setDragged(false);
-      accept(event, event.dataTransfer);
+      accept(event, [...(event.dataTransfer?.files ?? [])]);
     };
     const listeners = { paste: onPaste, dragover: onDragOver, dragleave: onDragLeave, drop: onDrop } as const;
     for (const [name, listener] of Object.entries(listeners))
