@@ -6,7 +6,7 @@ import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
 
-const { account, playground } = STRINGS.en;
+const { account, adminChannels, playground } = STRINGS.en;
 
 /** Whatever the keyboard, the input method and the clipboard do to a field. */
 describe('typed and pasted values', { skip: chromiumPath === undefined && !process.env.CI }, () => {
@@ -114,6 +114,35 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
       { name: key?.name, expires_at: key?.expires_at, quota_limit: key?.quota_limit },
       { name: 'daily', expires_at, quota_limit: 7 },
     );
+  });
+
+  it('keeps what is entered when somebody else changes the channel, and saves both changes', async () => {
+    const { root } = fixture.running;
+    const { id } = await root.ok<{ id: number }>('POST', '/api/admin/channels', {
+      name: 'Edited twice',
+      vendor: 'vidu',
+      credentials: { api_key: 'key' },
+      models: ['viduq2'],
+    });
+    await open(`/admin/channels/${id}`);
+    const name = page.getByRole('textbox', { name: adminChannels.channels.name, exact: true });
+    await name.fill('Renamed');
+    await root.ok('PUT', `/api/admin/channels/${id}`, { priority: 7 });
+    const refetched = page.waitForResponse((response) => response.url().endsWith(`/api/admin/channels/${id}`));
+    await page.evaluate(`(() => {
+      const now = Date.now;
+      Date.now = () => now() + 60_000;
+      dispatchEvent(new Event('visibilitychange'));
+    })()`);
+    await refetched;
+    await page.waitForTimeout(200);
+    assert.equal(await name.inputValue(), 'Renamed');
+    await page.getByRole('button', { name: STRINGS.en.app.save, exact: true }).click();
+    await page.getByText(STRINGS.en.app.saved).waitFor();
+    const channel = await root.ok<{ name: string; priority: number }>('GET', `/api/admin/channels/${id}`);
+    assert.deepEqual({ name: channel.name, priority: channel.priority }, { name: 'Renamed', priority: 7 });
+    const priority = page.getByRole('textbox', { name: adminChannels.channels.priority });
+    assert.equal(await priority.inputValue(), '7', 'the form shows the other change once its own is saved');
   });
 
   it('pastes the text of an Office program, not the image of it', async () => {

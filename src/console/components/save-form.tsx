@@ -112,10 +112,15 @@ type KeysOf<Draft, Value> = { [Key in keyof Draft]: Draft[Key] extends Value ? K
  * Form values with bindings for inputs: `text` for text inputs, `value` for inputs that emit their value (numbers,
  * selects), `checked` for switches. There are no validation rules here: inputs declare their constraints and the server
  * checks them.
+ *
+ * @param onEdit called with every change
  */
-export function useFormValues<Draft extends object>(initial: Draft | (() => Draft)) {
+export function useFormValues<Draft extends object>(initial: Draft | (() => Draft), onEdit?: () => void) {
   const [draft, setDraft] = useState(initial);
-  const set = (part: Partial<Draft>): void => setDraft((known) => ({ ...known, ...part }));
+  const set = (part: Partial<Draft>): void => {
+    onEdit?.();
+    setDraft((known) => ({ ...known, ...part }));
+  };
   return {
     draft,
     set,
@@ -134,6 +139,27 @@ export function useFormValues<Draft extends object>(initial: Draft | (() => Draf
     }),
   };
 }
+
+/**
+ * The version of an object that the form on its page edits: the newest until something is entered, which a refetch must
+ * not replace, and again once that is saved.
+ */
+export function useEditedVersion<Row>(newest: Row) {
+  const [edited, setEdited] = useState<Row>();
+  return {
+    version: edited ?? newest,
+    onEdit: () => setEdited((known) => known ?? newest),
+    onSaved: () => setEdited(undefined),
+  };
+}
+
+/** The fields that differ. A form sends only these: the others may have been changed by somebody else meanwhile. */
+export const changedFields = <Body extends object>(body: Body, before: Partial<Body>): Partial<Body> =>
+  Object.fromEntries(
+    Object.entries(body).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof Body]),
+    ),
+  ) as Partial<Body>;
 
 interface SaveAndCloseOptions {
   readonly onClose: () => void;

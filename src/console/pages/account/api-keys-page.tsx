@@ -35,7 +35,7 @@ import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.ts
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { RouteLink } from '../../components/route-link.tsx';
-import { useFormValues } from '../../components/save-form.tsx';
+import { changedFields, useFormValues } from '../../components/save-form.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { useCreateRequest } from '../../components/use-create-request.ts';
 import { callApi } from '../../data/api-client.ts';
@@ -314,6 +314,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
         const { id, key } = (await callApi(createToken, { body })).data;
         return { id, key, name: body.name ?? '', models: body.models ?? [] };
       }
+      // The form rounds the second at which the key expires to the end of a day.
       const before = toBody(toDraft(old, perUnit), perUnit);
       await callApi(updateToken, { params: { id: String(old.id) }, body: changedFields(body, before) });
       return undefined;
@@ -407,14 +408,6 @@ const toBody = (draft: ReturnType<typeof toDraft>, perUnit: number): ApiKeyBody 
   allowed_addresses: [...draft.addresses],
   ...toRateLimits(draft),
 });
-
-/** The rest keeps what the form rounds, such as the time of the day when the key expires, and what others changed. */
-const changedFields = (body: ApiKeyBody, before: ApiKeyBody): Partial<ApiKeyBody> =>
-  Object.fromEntries(
-    Object.entries(body).filter(
-      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof ApiKeyBody]),
-    ),
-  );
 
 const LIMITS = [
   ['requestsPerMinute', 'requests_per_minute', 1_000_000_000],

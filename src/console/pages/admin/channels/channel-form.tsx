@@ -39,6 +39,7 @@ interface ChannelFormProps {
   /** Whether the channel has several credentials, which are edited in a panel of their own. */
   readonly hasSeveralCredentials?: boolean;
   readonly submitLabel: string;
+  readonly onEdit?: () => void;
   readonly save: (draft: ChannelFormValues) => Promise<void>;
 }
 
@@ -49,10 +50,11 @@ export function ChannelForm({
   isNew,
   hasSeveralCredentials = false,
   submitLabel,
+  onEdit,
   save,
 }: ChannelFormProps) {
   const { t } = useTranslation('admin-channels');
-  const { draft, set, text, value, checked } = useFormValues(initial);
+  const { draft, set, text, value, checked } = useFormValues(initial, onEdit);
   const [more, { toggle, open: openMore }] = useDisclosure(!isNew);
   const isChat = vendor.kind === 'chat';
   const address = <AddressFields vendor={vendor} draft={draft} onChange={set} />;

@@ -18,6 +18,7 @@ import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { DescriptionList, Panel } from '../../../components/panel.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
+import { changedFields, useEditedVersion } from '../../../components/save-form.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import {
   type ChannelDetail,
@@ -65,11 +66,14 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
   const toasts = useToasts();
   const vendors = useVendors();
   const vendor = vendors.find(({ name }) => name === channel.vendor);
+  const { version, onEdit, onSaved } = useEditedVersion(channel);
   const save = async (draft: ChannelFormValues): Promise<void> => {
     if (vendor === undefined) return;
-    const body = keepsStoredCredentials(draft, vendor) ? toSettingsBody(draft) : toChannelBody(draft, vendor);
+    const whole = keepsStoredCredentials(draft, vendor) ? toSettingsBody(draft) : toChannelBody(draft, vendor);
+    const body = changedFields(whole, toSettingsBody(toChannelFormValues(version, vendor)));
     await callApi(changeChannel, { params: { id: String(channel.id) }, body });
     await invalidate();
+    onSaved();
     toasts.success(t('app:saved'));
   };
   return (
@@ -101,12 +105,13 @@ function ChannelDetails({ channel }: { readonly channel: ChannelDetail }) {
               <PageLoadingIndicator />
             ) : (
               <ChannelForm
-                key={`${channel.updated_time} ${channel.models.join(' ')}`}
+                key={`${version.updated_time} ${version.models.join(' ')}`}
                 vendor={vendor}
-                initial={toChannelFormValues(channel, vendor)}
+                initial={toChannelFormValues(version, vendor)}
                 isNew={false}
                 hasSeveralCredentials={channel.credential_list.length > 1}
                 submitLabel={t('app:save')}
+                onEdit={onEdit}
                 save={save}
               />
             )}

@@ -18,6 +18,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { EndpointPart } from '../../../../contract/endpoint.ts';
 import { MODEL_KINDS, type ModelKind } from '../../../../contract/model-kinds.ts';
 import {
   adminCreateModel,
@@ -33,7 +34,7 @@ import { DeletePanel } from '../../../components/delete-button.tsx';
 import { QueryError } from '../../../components/error-alert.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
-import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
+import { changedFields, SaveForm, useEditedVersion, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import {
@@ -66,8 +67,6 @@ export function ModelPage() {
   const { t } = useTranslation(['admin-channels', 'app']);
   const id = useRouteId();
   const { data: status } = useStatus();
-  const invalidate = useInvalidateQueries();
-  const toasts = useToasts();
   const model = useQuery(dataQuery(getModelRow, { params: { id: toModelUrlSegment(id) } }));
   if (model.data === undefined || status === undefined) {
     return model.error === null ? (
@@ -78,7 +77,20 @@ export function ModelPage() {
       </Page>
     );
   }
-  const known = model.data;
+  return <ModelDetails model={model.data} perUnit={status.quota_per_unit} />;
+}
+
+interface ModelDetailsProps {
+  readonly model: EndpointPart<typeof getModelRow, 'response'>['data'];
+  readonly perUnit: number;
+}
+
+function ModelDetails({ model: known, perUnit }: ModelDetailsProps) {
+  const { t } = useTranslation(['admin-channels', 'app']);
+  const invalidate = useInvalidateQueries();
+  const toasts = useToasts();
+  const { version, onEdit, onSaved } = useEditedVersion(known);
+  const initial = toModelFormValues(version, perUnit);
   return (
     <Page
       title={known.id}
@@ -96,14 +108,16 @@ export function ModelPage() {
       <Stack>
         <Card p={{ base: 'md', sm: 'xl' }}>
           <ModelForm
-            key={known.updated_time}
-            initial={toModelFormValues(known, status.quota_per_unit)}
+            key={version.updated_time}
+            initial={initial}
             isNew={false}
             submitLabel={t('app:save')}
+            onEdit={onEdit}
             save={async (draft) => {
-              const { id: _name, ...body } = toModelBody(draft, status.quota_per_unit);
+              const body = changedFields(toModelBody(draft, perUnit), toModelBody(initial, perUnit));
               await callApi(adminUpdateModel, { params: { id: toModelUrlSegment(known.id) }, body });
               await invalidate();
+              onSaved();
               toasts.success(t('app:saved'));
             }}
           />
@@ -164,15 +178,16 @@ interface ModelFormProps {
   readonly initial: ModelFormValues;
   readonly isNew: boolean;
   readonly submitLabel: string;
+  readonly onEdit?: () => void;
   readonly save: (draft: ModelFormValues) => Promise<void>;
 }
 
 /** All settings of a model. */
-function ModelForm({ initial, isNew, submitLabel, save }: ModelFormProps) {
+function ModelForm({ initial, isNew, submitLabel, onEdit, save }: ModelFormProps) {
   const { t } = useTranslation('admin-channels');
   const perUnit = useStatus().data?.quota_per_unit ?? 1;
   const vendors = useVendors();
-  const { draft, set, text, checked } = useFormValues(initial);
+  const { draft, set, text, checked } = useFormValues(initial, onEdit);
   const inherits = draft.aliasOf !== '' && !draft.ownPrice;
   return (
     <SaveForm

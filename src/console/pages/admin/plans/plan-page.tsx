@@ -37,7 +37,7 @@ import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { ModelsSelect } from '../../../components/models-select.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
-import { SaveForm, useFormValues } from '../../../components/save-form.tsx';
+import { changedFields, SaveForm, useEditedVersion, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useToasts } from '../../../components/toasts.tsx';
 import {
@@ -80,6 +80,8 @@ function PlanDetails({ card: plan, perUnit }: { readonly card: Plan; readonly pe
   const { t } = useTranslation(['admin-plans', 'app']);
   const invalidate = useInvalidateQueries();
   const toasts = useToasts();
+  const { version, onEdit, onSaved } = useEditedVersion(plan);
+  const initial = toPlanFormValues(version, perUnit);
   return (
     <Page
       title={plan.system_builtin ? t('none') : plan.name}
@@ -103,16 +105,18 @@ function PlanDetails({ card: plan, perUnit }: { readonly card: Plan; readonly pe
       <Stack>
         <Box p={{ base: 'md', sm: 'xl' }}>
           <PlanForm
-            key={plan.id}
-            initial={toPlanFormValues(plan, perUnit)}
+            key={JSON.stringify(initial)}
+            initial={initial}
             isNew={false}
             isBuiltin={plan.system_builtin}
             submitLabel={t('app:save')}
+            onEdit={onEdit}
             save={async (draft) => {
-              const { package_code: _fixed, ...whole } = toPlanBody(draft, perUnit);
-              const body = plan.system_builtin ? toBuiltinPlanBody(draft, perUnit) : whole;
+              const toBody = plan.system_builtin ? toBuiltinPlanBody : toPlanBody;
+              const body = changedFields(toBody(draft, perUnit), toBody(initial, perUnit));
               await callApi(adminUpdatePackageCard, { params: { id: String(plan.id) }, body });
               await invalidate();
+              onSaved();
               toasts.success(t('app:saved'));
             }}
           />
@@ -284,6 +288,7 @@ interface PlanFormProps {
   /** The plan of accounts without a subscription: has no level, duration or price, and is always enabled. */
   readonly isBuiltin?: boolean;
   readonly submitLabel: string;
+  readonly onEdit?: () => void;
   readonly save: (draft: PlanFormValues) => Promise<void>;
 }
 
@@ -304,9 +309,9 @@ type NumberName =
 const OPTIONAL = { required: false, allowDecimal: false } as const;
 
 /** All settings of a plan. */
-function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, save }: PlanFormProps) {
+function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, onEdit, save }: PlanFormProps) {
   const { t } = useTranslation(['admin-plans', 'app']);
-  const { draft, set, text, value, checked } = useFormValues(initial);
+  const { draft, set, text, value, checked } = useFormValues(initial, onEdit);
   const unit = useAmountUnitName();
   const number = (name: NumberName, label: string, more: Parameters<typeof NumberInput>[0] = {}) => (
     <NumberInput
