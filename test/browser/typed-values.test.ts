@@ -145,6 +145,18 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
     assert.equal(await priority.inputValue(), '7', 'the form shows the other change once its own is saved');
   });
 
+  it('asks browsers not to fill the password of the administrator into the secrets of channels', async () => {
+    await open('/admin/channels/new');
+    const secret = page.locator('input[type=password]').first();
+    assert.equal(await secret.getAttribute('autocomplete'), 'new-password');
+  });
+
+  it('shows the initial of a name that begins with an emoji', async () => {
+    await fixture.running.root.ok('PUT', '/api/user/self', { display_name: '🦎 Lizard' });
+    await open('/account/profile');
+    await page.locator('.initial').getByText('🦎', { exact: true }).waitFor();
+  });
+
   it('pastes the text of an Office program, not the image of it', async () => {
     await open('/playground');
     const message = page.getByRole('textbox', { name: playground.message });

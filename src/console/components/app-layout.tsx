@@ -143,7 +143,7 @@ function AccountMenuButton() {
                 <SpendableAmount packageCode={self.current_package_code} wallet={self.quota} />
               )}
             </Text>
-            <span className="initial">{name.slice(0, 1).toUpperCase()}</span>
+            <span className="initial">{[...name.toUpperCase()][0]}</span>
           </Group>
         </UnstyledButton>
       }

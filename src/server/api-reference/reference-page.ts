@@ -367,7 +367,7 @@ function toTry(
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
   const { properties = {} } = (query ?? {}) as { readonly properties?: Readonly<Record<string, unknown>> };
   return html`<form class="try" hidden data-method="${method}" data-path="${path}"><h3>${texts.try}</h3><p class="note">${texts.sent}</p>
-<label>${texts.key}<input name="key" type="password" autocomplete="off" required placeholder="sk-"></label>
+<label>${texts.key}<input name="key" type="password" autocomplete="new-password" required placeholder="sk-"></label>
 ${names.map((name) => html`<label>${name}<input name="${name}" required></label>`)}
 ${Object.keys(properties).map((name) => html`<label>${name}<input name="${name}" data-query></label>`)}
 ${request === undefined ? undefined : html`<label>${texts.body}<textarea name="body" rows="8" spellcheck="false">${request}</textarea></label>`}

@@ -288,7 +288,8 @@ export function CredentialFieldInput({ name, kind, required, value, onChange }: 
   return (
     <Input
       {...shared}
-      autoComplete="off"
+      // Browsers ignore "off" at passwords: they would fill in the administrator's own, and it would go to the vendor.
+      autoComplete={kind === 'secret' ? 'new-password' : 'off'}
       spellCheck={false}
       onChange={(event) => onChange(event.currentTarget.value)}
     />

@@ -228,7 +228,8 @@ function ClientFields({ draft, isNew, onChange }: FieldsProps & { readonly isNew
         label={t('providers.clientSecret')}
         description={isNew ? undefined : t('providers.secretHint')}
         required={isNew}
-        autoComplete="off"
+        // Browsers ignore "off" and fill in the password of the administrator.
+        autoComplete="new-password"
         value={draft.clientSecret}
         onChange={(event) => onChange({ clientSecret: event.currentTarget.value.trim() })}
       />
