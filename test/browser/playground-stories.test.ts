@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { type BrowserFixture, openBrowserFixture, signIn } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
@@ -56,4 +56,48 @@ describe('the playground in Chromium', { skip: chromiumPath === undefined && !pr
       },
     );
   }
+
+  it('keeps the question, changed settings and another conversation while an answer arrives', async () => {
+    const { playground } = STRINGS.en;
+    const page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password, '/playground');
+    const message = page.getByRole('textbox', { name: playground.message });
+    const own = page.getByRole('article', { name: playground.you });
+    const ask = async (text: string): Promise<void> => {
+      await message.fill(text);
+      await page.getByRole('button', { name: playground.send }).click();
+      await own.getByText(text).waitFor();
+    };
+    const busy = page.getByLabel(playground.answering);
+    await ask('First question');
+    await busy.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: playground.newChat }).click();
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/chat/completions', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await ask('Second question');
+    await busy.waitFor();
+    const system = page.getByRole('textbox', { name: playground.system });
+    const kept = (text: string) => page.getByRole('button', { name: new RegExp(`^${text}`) });
+    await kept('First question').click();
+    await own.getByText('First question').waitFor();
+    assert.equal(await busy.count(), 0, 'the answer belongs to the other conversation');
+    await kept('Second question').click();
+    await busy.waitFor();
+    await kept('First question').click();
+    await system.fill('Be brief');
+    answer();
+    await page.getByRole('button', { name: playground.send }).waitFor();
+    await own.getByText('First question').waitFor();
+    assert.equal(await system.inputValue(), 'Be brief');
+    await page.reload();
+    await kept('Second question').click();
+    await page.getByRole('article').nth(1).waitFor();
+    await page.context().close();
+  });
 });

@@ -60,9 +60,11 @@ export function ChatPlayground() {
   const [kept, setKept] = useState(readConversations);
   const [current, setCurrent] = useState(() => newConversation(kept[0]?.settings));
   const [code, setCode] = useState(false);
+  const [askedIn, setAskedIn] = useState('');
   const chat = useStreamedAnswer();
   const chatModels = useChatModels();
   const { turns } = current;
+  const partial = current.id === askedIn ? chat.partial : undefined;
   const settings = { ...current.settings, model: current.settings.model || (chatModels[0] ?? '') };
   const isReady = settings.model !== '' && areTools(settings.tools);
   const send = async (text: string, images: readonly string[]): Promise<void> => {
@@ -72,10 +74,14 @@ export function ChatPlayground() {
       turns: [...turns, { role: 'user', text, images } satisfies Turn],
     };
     setCurrent(asked);
+    setAskedIn(asked.id);
+    // A reload during the answer must not lose the question.
+    setKept(storeConversation(asked));
     const answer = await chat.ask(toChatRequest(settings, asked.turns));
-    const answered = { ...asked, savedAt: Date.now(), turns: [...asked.turns, answer] };
-    setCurrent(answered);
-    setKept(storeConversation(answered));
+    const answered = { savedAt: Date.now(), turns: [...asked.turns, answer] };
+    // Meanwhile settings may have been changed, or another conversation opened.
+    setCurrent((shown) => (shown.id === asked.id ? { ...shown, ...answered } : shown));
+    setKept(storeConversation({ ...asked, ...answered }));
   };
   return (
     <Grid gap="lg">
@@ -105,7 +111,7 @@ export function ChatPlayground() {
             onNew={() => setCurrent(newConversation(settings))}
           />
           <Stack gap="sm" aria-live="polite">
-            {turns.length === 0 && chat.partial === undefined ? (
+            {turns.length === 0 && partial === undefined ? (
               <EmptyState icon={<IconMessages size={28} />} title={t('emptyTitle')}>
                 {t('emptyText')}
               </EmptyState>
@@ -114,7 +120,7 @@ export function ChatPlayground() {
               // biome-ignore lint/suspicious/noArrayIndexKey: a conversation only grows at its end
               <MessageView key={`${current.id} ${index}`} turn={turn} />
             ))}
-            {chat.partial === undefined ? null : <MessageView turn={chat.partial} busy />}
+            {partial === undefined ? null : <MessageView turn={partial} busy />}
           </Stack>
           <Composer
             busy={chat.partial !== undefined}
