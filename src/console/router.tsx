@@ -4,7 +4,7 @@ import type { TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError, PageLoadingIndicator } from './components/page.tsx';
 import { queryClient, setSecondFactorListener, setSignedOutListener } from './data/api-client.ts';
-import { clearUserId, onOtherTabSignIn } from './data/browser-storage.ts';
+import { clearUserId, onUserChange } from './data/browser-storage.ts';
 import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
@@ -363,7 +363,7 @@ setSignedOutListener(() => {
   void router.navigate({ to: '/sign-in', search: { back: router.state.location.href, ended: true } });
 });
 
-onOtherTabSignIn((id) => {
+onUserChange((id) => {
   const { pathname, href, search } = router.state.location;
   if (pathname === '/sign-in') {
     if (id !== undefined) location.assign(toSafeRedirectPath(search.back));

@@ -160,14 +160,15 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
   it('pastes the text of an Office program, not the image of it', async () => {
     await open('/playground');
     const message = page.getByRole('textbox', { name: playground.message });
-    const pasteInto = (types: Readonly<Record<string, string>>) =>
-      message.evaluate((field, texts) => {
-        const { DataTransfer, File, ClipboardEvent } = globalThis as unknown as typeof window;
+    const pasteInto = async (types: Readonly<Record<string, string>>): Promise<void> => {
+      await message.focus();
+      await page.evaluate(`(() => {
         const clipboardData = new DataTransfer();
-        for (const [type, text] of Object.entries(texts)) clipboardData.setData(type, text);
+        for (const [type, text] of Object.entries(${JSON.stringify(types)})) clipboardData.setData(type, text);
         clipboardData.items.add(new File(['x'], 'image.png', { type: 'image/png' }));
-        field.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
-      }, types);
+        document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+      })()`);
+    };
     const images = page.getByRole('img', { name: playground.imageOf.replace('{{number}}', '1') });
     await pasteInto({ 'text/plain': 'A table', 'text/html': '<table></table>' });
     await page.waitForTimeout(200);

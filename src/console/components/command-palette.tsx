@@ -41,11 +41,10 @@ export default function CommandPalette({ onClose }: { readonly onClose: () => vo
     item.open();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (isComposing(event)) return;
     const chosen = items[current];
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = isComposing(event) ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && items.length > 0) setActive((current + step + items.length) % items.length);
-    else if (event.key === 'Enter' && chosen !== undefined) open(chosen);
+    else if (event.key === 'Enter' && !isComposing(event) && chosen !== undefined) open(chosen);
     else return;
     event.preventDefault();
   };

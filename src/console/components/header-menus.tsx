@@ -65,7 +65,7 @@ export function useSignOut(): () => Promise<void> {
       () => undefined,
       (error: unknown) => error,
     );
-    // Without the service the session lasts, and whoever uses the browser next would have it.
+    // The service did not end the session: it would last, for the next person at this browser too.
     if (failure !== undefined && !(failure instanceof ReelgateError && failure.status === 401)) {
       toasts.error(toErrorMessage(failure, t('unreachable')));
       return;

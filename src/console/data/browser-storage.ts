@@ -22,8 +22,8 @@ export function storeUserId(id: number): void {
   localStorage.setItem(USER_ID_KEY, String(id));
 }
 
-/** Calls the listener when another tab has signed in, as another account or again, or has signed out. */
-export function onOtherTabSignIn(listener: (id: number | undefined) => void): void {
+/** Calls the listener when another tab signs in, as another account or again, or signs out. */
+export function onUserChange(listener: (id: number | undefined) => void): void {
   addEventListener('storage', ({ key }) => {
     if (key === USER_ID_KEY) listener(readUserId());
   });

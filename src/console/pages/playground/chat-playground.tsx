@@ -110,18 +110,7 @@ export function ChatPlayground() {
             onCode={() => setCode(true)}
             onNew={() => setCurrent(newConversation(settings))}
           />
-          <Stack gap="sm" aria-live="polite">
-            {turns.length === 0 && partial === undefined ? (
-              <EmptyState icon={<IconMessages size={28} />} title={t('emptyTitle')}>
-                {t('emptyText')}
-              </EmptyState>
-            ) : null}
-            {turns.map((turn, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a conversation only grows at its end
-              <MessageView key={`${current.id} ${index}`} turn={turn} />
-            ))}
-            {partial === undefined ? null : <MessageView turn={partial} busy />}
-          </Stack>
+          <ConversationTurns id={current.id} turns={turns} partial={partial} />
           <Composer
             busy={chat.partial !== undefined}
             disabled={!isReady}
@@ -139,6 +128,31 @@ export function ChatPlayground() {
         />
       ) : null}
     </Grid>
+  );
+}
+
+interface ConversationTurnsProps {
+  readonly id: string;
+  readonly turns: readonly Turn[];
+  /** The answer that is arriving. */
+  readonly partial: Turn | undefined;
+}
+
+function ConversationTurns({ id, turns, partial }: ConversationTurnsProps) {
+  const { t } = useTranslation('playground');
+  return (
+    <Stack gap="sm" aria-live="polite">
+      {turns.length === 0 && partial === undefined ? (
+        <EmptyState icon={<IconMessages size={28} />} title={t('emptyTitle')}>
+          {t('emptyText')}
+        </EmptyState>
+      ) : null}
+      {turns.map((turn, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a conversation only grows at its end
+        <MessageView key={`${id} ${index}`} turn={turn} />
+      ))}
+      {partial === undefined ? null : <MessageView turn={partial} busy />}
+    </Stack>
   );
 }
 
