@@ -11,6 +11,7 @@ export const MORE_TESTS: Readonly<Record<string, readonly string[]>> = {
     'src/server/device-auth/page-logins.test',
   ],
   'src/server/device-auth': ['test/mailbox/device-notices'],
+  'src/server/video': ['test/flows/video-submission'],
   'src/server/platform/http': ['test/http-guards', 'test/route-authentication'],
   'src/server/platform/outbound': [
     'test/vendors/adapter-contract',
