@@ -92,4 +92,25 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.equal(await told(), 2);
     assert.match((await news())[0]?.content ?? '', /“Follower” follows\.$/);
   });
+
+  it('grants no plan that is disabled, and keeps the code that names it', async () => {
+    const [person, other] = [await plansApp.fresh(), await plansApp.fresh()];
+    const { id } = await plansApp.card({ package_code: 'paused', level: 1, duration_days: 4 });
+    const [code = ''] = await plansApp.codesFor({ count: 1, package_code: 'paused' });
+    await plansApp.activate(other, 'paused');
+    await plansApp.root.ok('PUT', `/api/admin/package-cards/${id}`, { status: 2 });
+    const assign = { user_id: person.id, package_code: 'paused' };
+    for (const refused of [
+      await plansApp.root.send('POST', '/api/user/package/activate', assign),
+      await person.send('POST', '/api/user/redeem', { code }),
+    ])
+      assert.match(String(refused.body.message), /^This plan is disabled/);
+    assert.equal((await plansApp.own(person)).package_code, 'none');
+    assert.equal((await plansApp.own(other)).package_code, 'paused', 'it lasts for those who have it');
+    await plansApp.root.ok('PUT', `/api/admin/package-cards/${id}`, { status: 1 });
+    assert.equal(
+      (await person.ok<{ package_code: string }>('POST', '/api/user/redeem', { code })).package_code,
+      'paused',
+    );
+  });
 });

@@ -169,7 +169,7 @@ export const EN = {
   code_used: 'This redemption code was used already.',
   code_expired: 'This redemption code has expired or was revoked.',
   package_builtin: 'This plan belongs to the service and cannot be deleted or renamed.',
-  package_unavailable: 'The plan of this code is not available now. Ask the administrator.',
+  package_unavailable: 'This plan is disabled at the moment and cannot be granted. An administrator can enable it.',
   ticket_closed: 'This ticket is closed. Open a new one.',
   ticket_full: 'This ticket has {most} replies and takes no more. Open a new one.',
   ticket_moved_on: 'This ticket was changed in the meantime. Reload it and try again.',

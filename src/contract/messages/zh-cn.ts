@@ -161,7 +161,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   code_used: '该兑换码已被使用。',
   code_expired: '该兑换码已过期或已作废。',
   package_builtin: '该套餐由系统内置，不能删除或改名。',
-  package_unavailable: '该兑换码对应的套餐当前不可用，请联系管理员。',
+  package_unavailable: '该套餐当前已停用，无法发放；管理员可重新启用。',
   ticket_closed: '该工单已关闭，请新建工单。',
   ticket_full: '该工单已有 {most} 条回复，无法继续回复，请新建工单。',
   ticket_moved_on: '该工单刚刚有变动，请查看后重试。',
