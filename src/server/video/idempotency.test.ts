@@ -1,43 +1,114 @@
 import assert from 'node:assert/strict';
-import { describe, it, mock } from 'node:test';
+import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
+import { insertTask } from '../../../test/video/task-fixture.ts';
 import { DAY_MS } from '../../contract/time-units.ts';
+import { isAppError } from '../platform/app-error.ts';
 import { manualClock } from '../platform/clock.ts';
-import type { Database } from '../platform/db/database.ts';
-import type { Tables } from '../tables.ts';
 import { type ClaimKeyInTransaction, Idempotency, type IdempotencyClaim } from './idempotency.ts';
-import type { SubmitResult, Task } from './task-store.ts';
+import { type SubmitResult, TaskStore } from './task-store.ts';
 
-const CLAIM: IdempotencyClaim = { scope: 7, key: 'once', requestHash: 'a' };
-const SECOND_MS = 1_000;
+const CLAIM = { scope: 1, key: 'key', requestHash: 'hash of a cat' };
 
-/** The end of the only key's lease, Unix milliseconds. */
-const aliveUntil = async ({ kysely }: Database<Tables>): Promise<number> =>
-  (await kysely.selectFrom('idempotency_keys').select('alive_until').executeTakeFirstOrThrow()).alive_until;
-
-describe('Idempotency-Key', () => {
+describe('a submit whose response fails', () => {
   forEachDatabase((_name, open) => {
-    /** Two processes on one database, whose tasks are in `stored`, and a function that submits a video. */
-    const start = async () => {
+    async function setUp() {
       const database = await open();
       const clock = manualClock();
-      const stored = new Map<string, Task>();
-      const tasks = { findById: async (id: string) => stored.get(id) };
-      const processes = [0, 1].map(() => new Idempotency(database, tasks, clock));
-      const [here, there] = processes as [Idempotency, Idempotency];
-      let count = 0;
-      /** Claims the key, as a submit does, and finishes with `finish`. */
-      const submitting = (finish: (id: string) => Promise<SubmitResult> | SubmitResult) => {
-        const id = `task_${++count}`;
-        return async (claimKey: ClaimKeyInTransaction): Promise<SubmitResult> => {
+      const submits: string[] = [];
+      /** Stores a task with its key, in the state it has when the response fails. */
+      const submit =
+        (id: string, status: 'NOT_START' | 'SUBMITTED' | 'FAILURE') => async (claimKey: ClaimKeyInTransaction) => {
+          submits.push(id);
+          await insertTask(database, { id, status });
           await database.transaction((trx) => claimKey(trx, id));
-          return finish(id);
+          throw new Error('the database went away');
         };
+      const once = (work: (claimKey: ClaimKeyInTransaction) => Promise<SubmitResult>) =>
+        new Idempotency(database, new TaskStore(database), clock).runOnce(CLAIM, work);
+      return { database, clock, submits, submit, once };
+    }
+
+    it('T84: keeps its key while its task may still succeed, so that a second submit starts nothing', async () => {
+      const { clock, submits, submit, once } = await setUp();
+      await assert.rejects(once(submit('task_a', 'SUBMITTED')), /went away/);
+      const again = () => once(submit('task_b', 'SUBMITTED'));
+      await assert.rejects(again(), (error) => isAppError(error, 'idempotency_in_progress'));
+      clock.advance(8_001);
+      assert.equal((await again()).task.public_id, 'task_a');
+      assert.deepEqual(submits, ['task_a']);
+    });
+
+    it('counts as in progress while its process renews the lease, however long it takes', async (t) => {
+      const { database, clock, once, submit } = await setUp();
+      t.mock.timers.enable({ apis: ['setInterval'] });
+      const vendor = Promise.withResolvers<SubmitResult>();
+      const began = Promise.withResolvers<void>();
+      const slow = once(async (claimKey) => {
+        await insertTask(database, { id: 'task_slow', status: 'NOT_START' });
+        await database.transaction((trx) => claimKey(trx, 'task_slow'));
+        began.resolve();
+        return vendor.promise;
+      });
+      await began.promise;
+      const aliveUntil = async () =>
+        (await database.kysely.selectFrom('idempotency_keys').select('alive_until').executeTakeFirstOrThrow())
+          .alive_until;
+      for (let passed = 0; passed < 30_000; passed += 2_500) {
+        clock.advance(2_500);
+        t.mock.timers.tick(2_500);
+        while ((await aliveUntil()) < clock.now() + 8_000) await nextTurn();
+      }
+      // Acts as another process.
+      const other = new Idempotency(database, new TaskStore(database), clock);
+      const again = other.runOnce(CLAIM, submit('task_b', 'SUBMITTED'));
+      await assert.rejects(again, (error) => isAppError(error, 'idempotency_in_progress'));
+      vendor.reject(new Error('the vendor went away'));
+      await assert.rejects(slow, /vendor went away/);
+    });
+
+    it('counts for the time of its claim', async () => {
+      const { database, clock, submits, submit } = await setUp();
+      const claim = { ...CLAIM, ttlMs: 600_000 };
+      const once = (id: string) =>
+        new Idempotency(database, new TaskStore(database), clock).runOnce(claim, submit(id, 'SUBMITTED'));
+      await assert.rejects(once('task_a'), /went away/);
+      clock.advance(599_999);
+      assert.equal((await once('task_b')).task.public_id, 'task_a');
+      clock.advance(1);
+      await assert.rejects(once('task_c'), /went away/);
+      assert.deepEqual(submits, ['task_a', 'task_c']);
+    });
+
+    it('leaves no key behind when its task failed', async () => {
+      const { submits, submit, once } = await setUp();
+      await assert.rejects(once(submit('task_a', 'FAILURE')), /went away/);
+      await assert.rejects(once(submit('task_b', 'FAILURE')), /went away/);
+      assert.deepEqual(submits, ['task_a', 'task_b']);
+    });
+
+    it('never changes the key when another submit has claimed it in the meantime', async () => {
+      const { database, submits, submit, once } = await setUp();
+      const undone = async (claimKey: ClaimKeyInTransaction) => {
+        await database
+          .transaction(async (trx) => {
+            await claimKey(trx, 'task_undone');
+            throw new Error('rolled back');
+          })
+          .catch(() => {});
+        await assert.rejects(once(submit('task_b', 'NOT_START')), /went away/);
+        throw new Error('and told late');
       };
-      const submit = async (claim = CLAIM, on = here): Promise<string> =>
-        (await on.runOnce(claim, submitting(resultOf))).task.public_id;
-      return { database, clock, stored, here, there, submitting, submit };
-    };
+      await assert.rejects(once(undone), /told late/);
+      await assert.rejects(once(submit('task_c', 'NOT_START')), (error) => isAppError(error));
+      assert.deepEqual(submits, ['task_b']);
+    });
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  forEachDatabase((_name, open) => {
     const resultOf = (public_id: string): SubmitResult => ({
       task: {
         ...{ public_id, vendor: 'kling', model: 'm', status: 'SUBMITTED', created_at: 1 },
@@ -45,91 +116,49 @@ describe('Idempotency-Key', () => {
       },
       raw: null,
     });
+    async function setUp() {
+      const database = await open();
+      const clock = manualClock();
+      const keys = new Idempotency(database, new TaskStore(database), clock);
+      let count = 0;
+      /** Submits a video and returns the id of its task, which are numbered. */
+      const submit = async (claim: IdempotencyClaim = CLAIM): Promise<string> => {
+        const { task } = await keys.runOnce(claim, async (claimKey) => {
+          const id = `task_${++count}`;
+          await database.transaction((trx) => claimKey(trx, id));
+          return resultOf(id);
+        });
+        return task.public_id;
+      };
+      return { database, clock, keys, submit };
+    }
 
-    it('returns the first result for a day, and starts anew afterwards', async () => {
-      const { clock, here, there, submit } = await start();
-      assert.equal(await submit(), 'task_1');
+    it('returns the first result for a day, and then belongs to a new submit', async () => {
+      const { clock, keys, submit } = await setUp();
+      assert.deepEqual([await submit(), await submit()], ['task_1', 'task_1']);
       clock.advance(DAY_MS - 1);
-      await here.removeExpired();
+      await keys.removeExpired();
       assert.equal(await submit(), 'task_1');
-      assert.equal(await submit(CLAIM, there), 'task_1');
-      await assert.rejects(submit({ ...CLAIM, requestHash: 'b' }, there), /idempotency_mismatch/);
+      await assert.rejects(submit({ ...CLAIM, requestHash: 'hash of a dog' }), /idempotency_mismatch/);
       clock.advance(1);
-      assert.equal(await submit(), 'task_5');
-      assert.equal(await submit(CLAIM, there), 'task_5');
+      assert.deepEqual([await submit(), await submit()], ['task_2', 'task_2']);
     });
 
-    it('deletes keys that have expired, and no others', async () => {
-      const { database, clock, here, submit } = await start();
-      await submit();
-      clock.advance(2);
-      await submit({ ...CLAIM, key: 'later' });
-      clock.advance(DAY_MS - 1);
-      await here.removeExpired();
-      const left = await database.kysely.selectFrom('idempotency_keys').select('key').execute();
-      assert.deepEqual(left, [{ key: 'later' }]);
-    });
-
-    it('keeps keys of other scopes and shorter lifetimes apart', async () => {
-      const { clock, submit } = await start();
-      const brief = { ...CLAIM, key: 'brief', ttlMs: 10 * SECOND_MS };
-      const ids = [await submit(), await submit({ ...CLAIM, scope: 8 }), await submit(brief)];
-      assert.equal(new Set(ids).size, 3);
-      clock.advance(10 * SECOND_MS);
-      assert.notEqual(await submit(brief), ids[2]);
-      assert.deepEqual([await submit(), await submit({ ...CLAIM, scope: 8 })], ids.slice(0, 2));
-    });
-
-    it('refuses a repetition in another process while the first is in progress, and not much longer', async (t) => {
-      t.mock.timers.enable({ apis: ['setInterval'] });
-      const { database, clock, stored, here, there, submitting, submit } = await start();
-      const sent = Promise.withResolvers<SubmitResult>();
-      const claimed = Promise.withResolvers<void>();
-      const first = here.runOnce(
-        CLAIM,
-        submitting((id) => {
-          stored.set(id, { ...resultOf(id).task, status: 'SUBMITTED' } as Task);
-          claimed.resolve();
-          return sent.promise;
-        }),
-      );
-      await claimed.promise;
-      const refused = { code: 'idempotency_in_progress', options: { retryAfterSeconds: 2 } };
-      await assert.rejects(submit(CLAIM, there), refused);
-      // The lease is renewed while the process lives.
-      for (let round = 0; round < 5; round++) {
-        clock.advance(3 * SECOND_MS);
-        t.mock.timers.tick(3 * SECOND_MS);
-        while ((await aliveUntil(database)) <= clock.now() + 5 * SECOND_MS) await new Promise(setImmediate);
-        await assert.rejects(submit(CLAIM, there), refused);
-      }
-      // A process that renews nothing any more has died; its task may have been started.
-      clock.advance(8 * SECOND_MS - 1);
-      await assert.rejects(submit(CLAIM, there), refused);
-      clock.advance(1);
-      assert.equal(await submit(CLAIM, there), 'task_1');
-      sent.resolve(resultOf('task_1'));
-      assert.equal((await first).task.public_id, 'task_1');
-      const renewed = mock.fn(clock.now);
-      clock.now = renewed;
-      t.mock.timers.tick(60 * SECOND_MS);
-      assert.equal(renewed.mock.callCount(), 0, 'a finished submit renews nothing');
-    });
-
-    it('is free again after a submit that failed, but not while its task may succeed', async () => {
-      const { database, here, submitting, submit } = await start();
-      const fail = () => Promise.reject(new Error('refused'));
-      await submit({ ...CLAIM, key: 'another' });
-      await assert.rejects(here.runOnce(CLAIM, submitting(fail)), /refused/);
-      assert.equal(await submit(), 'task_3');
-      const keys = await database.kysely.selectFrom('idempotency_keys').select('task_id').orderBy('task_id').execute();
-      assert.deepEqual(keys, [{ task_id: 'task_1' }, { task_id: 'task_3' }]);
-    });
-
-    it('gives all repetitions in one process the result of the first, or its error', async () => {
-      const { here, submitting } = await start();
-      const all = await Promise.all([1, 2, 3].map(() => here.runOnce(CLAIM, submitting(resultOf))));
-      assert.deepEqual([...new Set(all.map(({ task }) => task.public_id))], ['task_1']);
+    it('is independent of other keys and of those of other owners, in use, expiry and deletion', async () => {
+      const { database, clock, keys, submit } = await setUp();
+      const claims = [CLAIM, { ...CLAIM, scope: 2 }, { ...CLAIM, key: 'other' }, { ...CLAIM, key: 'brief', ttlMs: 9 }];
+      const submitAll = async () => {
+        const ids: string[] = [];
+        for (const claim of claims) ids.push(await submit(claim));
+        return ids;
+      };
+      assert.deepEqual(await submitAll(), ['task_1', 'task_2', 'task_3', 'task_4']);
+      clock.advance(9);
+      assert.deepEqual(await submitAll(), ['task_1', 'task_2', 'task_3', 'task_5']);
+      clock.advance(DAY_MS - 8);
+      await keys.removeExpired();
+      const left = await database.kysely.selectFrom('idempotency_keys').select('task_id').execute();
+      assert.deepEqual(left, [{ task_id: 'task_5' }]);
     });
   });
 });
