@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { TestUser } from '../../../test/accounts/test-user-client.ts';
 import { AdminClient } from '../../../test/admin-client.ts';
+import { batchRow } from '../../../test/batches/batch-row.ts';
 import { type CrashingServer, startCrashingServer } from '../../../test/faults/start-crashing-server.ts';
 import { forEachDatabase } from '../../../test/for-each-database.ts';
 import { startTestService, type TestService } from '../../../test/test-service.ts';
@@ -64,13 +65,7 @@ async function addThings({ kysely }: Db, userId: number, videos: number, files: 
 async function addEndedWork({ kysely }: Db, userId: number): Promise<void> {
   await kysely
     .insertInto('batches')
-    .values({
-      ...{ id: `batch_${userId}`, user_id: userId, token_id: 0, endpoint: '/v1/videos', model: null, metadata: null },
-      ...{ input_file_id: 'file-x', completion_window: '24h', budget: null, status: 'completed', ending: 'completed' },
-      ...{ errors: null, output_file_id: null, error_file_id: null, output_lifetime_ms: null, created_at: 1 },
-      ...{ expires_at: 2, in_progress_at: 1, finalizing_at: 1, completed_at: 1, failed_at: null, expired_at: null },
-      ...{ cancelling_at: null, cancelled_at: null, paused_at: null, retry_of: null, lease_owner: null },
-    })
+    .values(batchRow(`batch_${userId}`, userId))
     .execute();
   const { id: endpoint_id } = await kysely
     .selectFrom('webhook_endpoints')
