@@ -54,5 +54,11 @@ forEachDatabase((_name, open) => {
     await other.circuitOpened(call, { name: 'main' });
     await recover();
     assert.deepEqual(await types(), [...reported, ...reported, ...reported]);
+    clock.advance(86_400_000);
+    await one.circuitOpened(call, { name: 'main' });
+    const billing = { type: 'billing.difference', subject: 'channel:7', data: {} } as const;
+    await database.transaction((trx) => eventLog.write(trx, billing));
+    await recover();
+    assert.equal((await types()).at(-1), 'channel.recovered', 'whatever else was reported of it meanwhile');
   });
 });

@@ -5,7 +5,7 @@ import type { AdminNotifier, Bilingual } from '../notifications/notifier.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/database.ts';
 import { type Log, maskSecrets } from '../platform/log.ts';
-import type { Tables } from '../tables.ts';
+import type { Tables, Trx } from '../tables.ts';
 import { type CircuitBreakers, type CircuitState, type HealthView, worstOf } from './circuit-breaker.ts';
 import type { CallOutcome, CatalogChannel } from './directory.ts';
 
@@ -101,9 +101,8 @@ export class ChannelFailureNotices {
     await database
       .transaction(async (trx) => {
         const now = clock.now();
-        const recovered = await eventHistory.findNewest(trx, subject, 'channel.recovered');
-        const failed = await eventHistory.findNewest(trx, subject, 'channel.failing');
-        const isFlapping = (recovered?.seq ?? 0) > (failed?.seq ?? 0) && now - (failed?.created_at ?? 0) < HOUR_MS;
+        const { failing, recovered, isFailing } = await findReports(trx, eventHistory, subject);
+        const isFlapping = !isFailing && failing !== undefined && now - failing.created_at < HOUR_MS;
         // The circuit opens again, and reports it, until a call succeeds.
         if (isFlapping) return;
         await notifier.notifyAdministrators(trx, {
@@ -149,18 +148,25 @@ export class ChannelFailureNotices {
     const subject = subjectOf(call, credential);
     await database
       .transaction(async (trx) => {
-        const newest = await eventHistory.findNewest(trx, subject);
-        if (newest?.type !== 'channel.failing') return;
+        const { failing, isFailing } = await findReports(trx, eventHistory, subject);
+        if (failing === undefined || !isFailing) return;
         await events.write(trx, {
           type: 'channel.recovered',
           subject,
           data: { id: channelId, name, ...credentialData(call, credential) },
           // Several processes may notice the recovery; one of them reports it.
-          deduplicationKey: newest.id,
+          deduplicationKey: failing.id,
         });
       })
       .catch((error: unknown) => log.warn({ err: error, channelId }, 'the recovery of a channel was not reported'));
   }
+}
+
+/** The newest reports about a subject, which may have events of other kinds, such as those of its vendor's billing. */
+async function findReports(trx: Trx, history: Pick<EventStore, 'findNewest'>, subject: string) {
+  const failing = await history.findNewest(trx, subject, 'channel.failing');
+  const recovered = await history.findNewest(trx, subject, 'channel.recovered');
+  return { failing, recovered, isFailing: (failing?.seq ?? 0) > (recovered?.seq ?? 0) };
 }
 
 type Credential = CircuitOwner['credential'];

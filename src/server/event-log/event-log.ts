@@ -265,10 +265,13 @@ export class EventStore {
     return isComplete ? query.execute() : rows.slice(0, -1);
   }
 
-  /** The newest event about a subject, optionally of one type. */
-  findNewest(trx: Trx, subject: string, type?: EventType): Promise<EventRow | undefined> {
-    const about = trx.selectFrom('events').selectAll().where('subject', '=', subject);
-    return (type === undefined ? about : about.where('type', '=', type))
+  /** The newest event of a type about a subject. */
+  findNewest(trx: Trx, subject: string, type: EventType): Promise<EventRow | undefined> {
+    return trx
+      .selectFrom('events')
+      .selectAll()
+      .where('subject', '=', subject)
+      .where('type', '=', type)
       .orderBy('seq', 'desc')
       .limit(1)
       .executeTakeFirst();
