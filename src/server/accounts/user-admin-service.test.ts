@@ -86,6 +86,11 @@ forEachDatabase((_name, open) => {
     await pay(700, 'pay_1', another);
     assert.deepEqual([(await get(id)).quota, (await get(another)).quota], [0, 700]);
     assert.match((await pay(1, 'two words')).body.message ?? '', /Idempotency-Key must be/);
+    const set = () => root.send('PUT', `/api/admin/users/${id}`, { quota: 500 }, { 'idempotency-key': 'set_1' });
+    assert.equal((await set()).body.success, true);
+    await pay(-20, 'between');
+    assert.equal((await set()).body.success, true, 'a repeated request, although the balance has changed');
+    assert.equal((await get(id)).quota, 480);
   });
 
   it('keeps the session of a root who changes their own password, and ends the others', async () => {

@@ -223,8 +223,11 @@ export class LedgerService implements Ledger {
     if (amount === 0) return 0;
     const ref = `admin:${idempotencyKey === undefined ? randomText(20) : `${userId}:${idempotencyKey}`}`;
     const granted = idempotencyKey === undefined ? undefined : await this.#store.grantedAmount(trx, ref);
-    if (granted === amount) return 0;
-    if (granted !== undefined) throw new AppError('idempotency_mismatch');
+    if (granted !== undefined) {
+      // The difference to an absolute quota is another one after each call, so it does not identify the request.
+      if (quota === undefined && granted !== amount) throw new AppError('idempotency_mismatch');
+      return 0;
+    }
     await this.grant(trx, defined({ userId, amount, ref, note }));
     return amount;
   }
