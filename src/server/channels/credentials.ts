@@ -151,7 +151,7 @@ function applyList(before: CredentialList, list: readonly ListEntry[], read: Cre
   for (const [index, item] of items.entries())
     if (items.slice(0, index).some((other) => other.id === item.id || isDeepStrictEqual(other.values, item.values)))
       throw invalidRequest(
-        `credential_list has the same credential twice: ${hintOf(item.values) || `entry ${index + 1}`}.`,
+        `credential_list has the same credential twice: ${hintOf(item.values) || `#${index + 1}`}.`,
         'credential_list',
       );
   return { nextId, items };
@@ -239,7 +239,7 @@ export function credentialReader({
   };
 }
 
-/** Characters that a header can carry. The others are line breaks, and the dots or stars of a key shown in part. */
+/** Characters that a header can carry. Others are line breaks and the ellipsis or bullets of a key shown in part. */
 const SENDABLE = /^[\x20-\x7e]*$/;
 
 /** Removes what is often pasted with a key: blanks, line breaks, invisible characters, the scheme of the header. */
