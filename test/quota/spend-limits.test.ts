@@ -18,11 +18,15 @@ function durationMs(text: string): number {
   return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000;
 }
 
+/** In the middle of a day, a week and a month, so that no limit is renewed while the tests run. */
+const START = Date.UTC(2026, 10, 18, 12);
+const clock = { now: () => START + Math.floor(performance.now()) };
+
 describe('spend limits', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: ChatService;
     before(async () => {
-      service = await startChat(await freshUrl());
+      service = await startChat(await freshUrl(), { overrides: { clock } });
       await service.addChannel('sora', ['sora-2']);
       await service.operator.requestData('PUT', '/api/admin/models/sora-2', { price: { per_second: 100 } });
     });
@@ -73,7 +77,7 @@ describe('spend limits', () => {
         [first.status, first.headers.get('x-ratelimit-limit-quota'), first.headers.get('x-ratelimit-remaining-quota')],
         [200, '900', '500'],
       );
-      const resetsAt = Date.now() + durationMs(first.headers.get('x-ratelimit-reset-quota') ?? '');
+      const resetsAt = clock.now() + durationMs(first.headers.get('x-ratelimit-reset-quota') ?? '');
       const renewsAt = ((await row()).spend_limit?.renews_at ?? 0) * 1_000;
       assert.ok(Math.abs(resetsAt - renewsAt) < 60_000, `${resetsAt} ${renewsAt}`);
       assert.equal((await submit(key)).status, 200);
