@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { DAY_MS } from '../../src/contract/time-units.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
@@ -57,7 +58,13 @@ forEachDatabase((name, _open, freshUrl) => {
     const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: '[chunks=100]' }] };
     assert.equal((await callModelApi(service.baseUrl, limited, 'POST', '/v1/chat/completions', chat)).status, 200);
     const charged = (await service.waitUntilSettled())[0]?.charged ?? 0;
-    const today = new Date().toISOString().slice(0, 10);
+    const { database } = service.app;
+    const { day, user_id: userId } = await database.kysely
+      .selectFrom('usage_daily')
+      .select(['day', 'user_id'])
+      .executeTakeFirstOrThrow();
+    // That of the charge: it may be midnight meanwhile.
+    const today = new Date(day * DAY_MS).toISOString().slice(0, 10);
     for (const path of ['usage', `usage?start_date=${today}&end_date=${today}`])
       assert.equal((await get(path, limited)).total_usage, (charged / 500_000) * 100, path);
     assert.equal((await get('usage?start_date=2020-01-01&end_date=2020-01-31', limited)).total_usage, 0);
@@ -83,11 +90,9 @@ forEachDatabase((name, _open, freshUrl) => {
       assert.equal((await get(`usage?${range}`, service.key)).total_usage, expected, range);
       assert.equal((await get(`usage?${range}`, limited)).total_usage, expected, range);
     }
-    const { database } = service.app;
     const tokens = database.kysely.selectFrom('token_limits').select('token_id').where('used', '>', 0);
     const { token_id: tokenId } = await tokens.executeTakeFirstOrThrow();
-    const owner = await database.kysely.selectFrom('usage_daily').select('user_id').executeTakeFirstOrThrow();
-    await openLedger(database).reserve('req_open', owner.user_id, 500, tokenId);
+    await openLedger(database).reserve('req_open', userId, 500, tokenId);
     assert.equal((await get('usage', limited)).total_usage, total + 0.1, 'what is reserved counts');
     assert.equal((await get(`usage?start_date=${today}`, limited)).total_usage, total, 'until it is charged');
     const other = await service.operator.makeToken({ quota_limit: 1_000_000 });
