@@ -5,6 +5,7 @@ import { smallVideo } from '../artifacts/unique-clip.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { type ChatService, startChat } from '../chat/chat-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { middayClock } from '../midday-clock.ts';
 import { type MultiAccountUpstream, startMultiAccountUpstream } from './multi-account-upstream.ts';
 
 interface Credential {
@@ -34,7 +35,7 @@ describe('several credentials in one channel', () => {
     const made: number[] = [];
     before(async () => {
       upstream = await startMultiAccountUpstream();
-      service = await startChat(await freshUrl(), { channels: 0 });
+      service = await startChat(await freshUrl(), { channels: 0, overrides: { clock: middayClock } });
     });
     after(async () => {
       await service.stop();

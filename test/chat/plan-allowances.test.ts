@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { middayClock } from '../midday-clock.ts';
 import { assertAllowancesConsistent } from '../plans/assert-allowances-consistent.ts';
 import { type ChatService, startChat } from './chat-fixture.ts';
 
@@ -12,7 +13,7 @@ const DAILY = 20_000;
 forEachDatabase((name, _open, freshUrl) => {
   let service: ChatService;
   before(async () => {
-    service = await startChat(await freshUrl());
+    service = await startChat(await freshUrl(), { overrides: { clock: middayClock } });
     const { operator } = service;
     await operator.requestData('POST', '/api/admin/package-cards', {
       package_code: 'talks',

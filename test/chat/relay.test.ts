@@ -5,12 +5,13 @@ import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { holdFlushes } from '../held-flushes.ts';
+import { middayClock } from '../midday-clock.ts';
 import { type ChatService, chatBody, contentOf, eventsOf, startChat } from './chat-fixture.ts';
 
 forEachDatabase((name, _open, freshUrl) => {
   let service: ChatService;
   before(async () => {
-    service = await startChat(await freshUrl(), { channels: 4 });
+    service = await startChat(await freshUrl(), { channels: 4, overrides: { clock: middayClock } });
   });
   afterEach(async () => {
     service.sandbox.control.clearFaults();
@@ -269,7 +270,7 @@ forEachDatabase((name, _open, freshUrl) => {
     for (const chunks of [3, 4])
       await callModelApi(service.baseUrl, key, 'POST', '/v1/chat/completions', chatBody(`[chunks=${chunks}]`));
     await service.waitUntilSettled();
-    const today = new Date().toISOString().slice(0, 10);
+    const today = new Date(middayClock.now()).toISOString().slice(0, 10);
     type Figures = { rows: Record<string, unknown>[]; total: Record<string, number> };
     for (const path of ['/api/usage?', `/api/admin/usage?user_id=${service.operator.id}&by=day,model,token&`]) {
       const { rows, total } = await service.operator.requestData<Figures>('GET', `${path}token_id=${token}`);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { auditLedger } from '../../src/server/quota/ledger-audit.ts';
 import { openReadOnly } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { middayClock } from '../midday-clock.ts';
 import { assertAllowancesConsistent } from '../plans/assert-allowances-consistent.ts';
 import { INITIAL_QUOTA, idOf, startVideoService, type VideoService } from './video-fixture.ts';
 
@@ -25,7 +26,11 @@ describe('a plan that pays for videos', () => {
     let url: string;
     before(async () => {
       url = await freshUrl();
-      service = await startVideoService(url, {}, VENDORS);
+      service = await startVideoService(
+        url,
+        { overrides: { clock: middayClock }, sandbox: { clock: middayClock } },
+        VENDORS,
+      );
       await service.operator.requestData('POST', '/api/admin/package-cards', {
         package_code: 'films',
         name: 'Films',

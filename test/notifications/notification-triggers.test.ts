@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sendJson } from '../call-model-api.ts';
 import { startVideoService, type VideoService } from '../flows/video-fixture.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { middayClock } from '../midday-clock.ts';
 
 interface Told {
   readonly type: string;
@@ -18,7 +19,11 @@ const KLING = { name: 'kling', model: 'kling-v1-6' } as const;
 forEachDatabase((_name, _open, freshUrl) => {
   let service: VideoService;
   before(async () => {
-    service = await startVideoService(await freshUrl(), {}, [KLING]);
+    service = await startVideoService(
+      await freshUrl(),
+      { overrides: { clock: middayClock }, sandbox: { clock: middayClock } },
+      [KLING],
+    );
   });
   after(() => service.stop());
 

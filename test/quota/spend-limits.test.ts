@@ -6,6 +6,7 @@ import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { retryWhileUnavailable } from '../faults/submit-steps.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { postMcp, toolCall } from '../mcp/mcp-fixture.ts';
+import { middayClock } from '../midday-clock.ts';
 
 interface KeyRow {
   readonly id: number;
@@ -18,15 +19,11 @@ function durationMs(text: string): number {
   return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000;
 }
 
-/** In the middle of a day, a week and a month, so that no limit is renewed while the tests run. */
-const START = Date.UTC(2026, 10, 18, 12);
-const clock = { now: () => START + Math.floor(performance.now()) };
-
 describe('spend limits', () => {
   forEachDatabase((_name, _open, freshUrl) => {
     let service: ChatService;
     before(async () => {
-      service = await startChat(await freshUrl(), { overrides: { clock } });
+      service = await startChat(await freshUrl(), { overrides: { clock: middayClock } });
       await service.addChannel('sora', ['sora-2']);
       await service.operator.requestData('PUT', '/api/admin/models/sora-2', { price: { per_second: 100 } });
     });
@@ -77,7 +74,7 @@ describe('spend limits', () => {
         [first.status, first.headers.get('x-ratelimit-limit-quota'), first.headers.get('x-ratelimit-remaining-quota')],
         [200, '900', '500'],
       );
-      const resetsAt = clock.now() + durationMs(first.headers.get('x-ratelimit-reset-quota') ?? '');
+      const resetsAt = middayClock.now() + durationMs(first.headers.get('x-ratelimit-reset-quota') ?? '');
       const renewsAt = ((await row()).spend_limit?.renews_at ?? 0) * 1_000;
       assert.ok(Math.abs(resetsAt - renewsAt) < 60_000, `${resetsAt} ${renewsAt}`);
       assert.equal((await submit(key)).status, 200);

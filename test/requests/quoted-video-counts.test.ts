@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import type { Quote } from '../../src/contract/own-videos.ts';
 import { callModelApi } from '../call-model-api.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { middayClock } from '../midday-clock.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 type QuoteBody = Static<typeof Quote>;
@@ -13,7 +14,7 @@ const BODY = { model: 'sora-2', prompt: 'herons', seconds: '4' };
 forEachDatabase((_name, _open, freshUrl) => {
   let service: SandboxService;
   before(async () => {
-    service = await startSandboxService(await freshUrl());
+    service = await startSandboxService(await freshUrl(), { overrides: { clock: middayClock } });
     await service.operator.requestData('PUT', '/api/admin/models/sora-2', { price: { per_second: 100 } });
     await service.addChannel('sora', ['sora-2']);
     const { quota } = await service.operator.quota();
@@ -69,7 +70,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([quote.from_allowance, quote.from_wallet], [400, 0]);
     const [day] = quote.windows;
     assert.deepEqual([day?.kind, day?.limit, day?.left, day?.how_many], ['day', 1_000, 1_000, 2]);
-    const untilFull = (day?.full_again ?? 0) - Date.now() / 1000;
+    const untilFull = (day?.full_again ?? 0) - middayClock.now() / 1000;
     assert.ok(untilFull > -1 && untilFull <= 86_400, `full again in ${untilFull} s`);
     const own = await service.operator.requestData<QuoteBody>('POST', '/api/videos/quote', BODY);
     assert.deepEqual(own, omitObject(quote));
@@ -92,7 +93,7 @@ forEachDatabase((_name, _open, freshUrl) => {
         ['week', 2_500, 2_500, 6],
       ],
     );
-    const [interval, week] = quote.windows.map(({ full_again }) => full_again - Date.now() / 1_000);
+    const [interval, week] = quote.windows.map(({ full_again }) => full_again - middayClock.now() / 1_000);
     assert.ok((interval ?? 0) > -1 && (interval ?? 0) <= 5 * 3_600, `the interval begins anew in ${interval} s`);
     assert.ok((week ?? 0) > -1 && (week ?? 0) <= 7 * 86_400, `the week begins anew in ${week} s`);
     assert.equal(quote.how_many_now, 2);
