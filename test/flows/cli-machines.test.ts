@@ -131,6 +131,8 @@ describe('the command line on machines of all kinds', () => {
     ])
       assert.equal((await machine.runWithInput('a red fox\nin the snow', 'video', ...command)).code, 1);
     assert.deepEqual(prompts, Array(4).fill('a red fox\nin the snow'));
+    const { code, stderr } = await machine.runWithInput('\n', 'video', 'create', '-', '--model', 'm');
+    assert.deepEqual([code, stderr, prompts.length], [2, 'Error: There is no text.\n', 4]);
   });
 
   it('uploads files and pipes, and says that a folder is none', async () => {

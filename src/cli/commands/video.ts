@@ -85,7 +85,7 @@ Examples:
         const { reelgate, output } = context;
         const { requireModel } = await import('../default-models.ts');
         const model = await requireModel(context, 'video', options.model);
-        const text = await readTextArgument(prompt, context.interruptSignal);
+        const text = await readPrompt(prompt, context);
         const request = await toCreateRequest(context, model, text, options);
         if (options.dryRun === true) return showQuote(context, request);
         const start = () =>
@@ -153,10 +153,17 @@ Examples:
     .description('Generate a new video from a finished one')
     .action((id: string, prompt: string, options: WaitOptions, command: Command) =>
       run(command, async (context) => {
-        const text = await readTextArgument(prompt, context.interruptSignal);
+        const text = await readPrompt(prompt, context);
         await generateVideo(context, undefined, options, () => context.reelgate.videos.remix(id, text));
       }),
     );
+}
+
+/** Of a pipe whose first command failed, nothing arrives: a video without a prompt would be generated and charged. */
+async function readPrompt(argument: string, { interruptSignal }: CommandContext): Promise<string> {
+  const prompt = await readTextArgument(argument, interruptSignal);
+  if (argument === '-' && prompt.trim() === '') throw new UsageError('There is no text.');
+  return prompt;
 }
 
 interface ChangeCommandOptions extends WaitOptions {
@@ -179,7 +186,7 @@ function addChangeCommands(video: Command, run: RunCommand): void {
     command.action((source: string, prompt: string, options: ChangeCommandOptions, given: Command) =>
       run(given, async (context) => {
         const { model, seconds } = options;
-        const text = await readTextArgument(prompt, context.interruptSignal);
+        const text = await readPrompt(prompt, context);
         await generateVideo(context, model, options, async () => {
           const id = (await uploadSource(context, source, model)) ?? source;
           return context.reelgate.videos[name](id, text, { model, seconds });
