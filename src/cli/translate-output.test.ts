@@ -267,6 +267,7 @@ test('texts for people are translated, and so are texts and units in them', () =
     `${FAILURES_ZH_CN.prompt_refused.advice}\n未扣费。`,
   );
   assert.equal(translateOutput('Saved a.mp4 (12 KB).'), '已保存 a.mp4 (12 KB)。');
+  assert.equal(translateOutput('"" is no task_id.'), '“”不是有效的 task_id。');
   assert.equal(translateOutput('Something else.'), 'Something else.');
   for (const [english, chinese] of OUTPUT_ZH_CN)
     assert.equal(chinese.split('#').length, english.split('#').length, `${english}: the same values`);

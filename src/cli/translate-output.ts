@@ -63,6 +63,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'Another reelgate process has locked # for too long. End it and try again.',
     '另一个 reelgate 进程占用 # 过久。请结束该进程后重试。',
   ],
+  ['"#" is no #.', '“#”不是有效的 #。'],
   ['"#" is no organization. "#" lists yours.', '“#”不是组织。可用“#”列出您的组织。'],
   ['The tokens are in ##.', '令牌保存在 ##。'],
   [
@@ -573,7 +574,7 @@ const RULES = [...OUTPUT_ZH_CN, ...FINDINGS_ZH_CN, ...FAILURE_TEXTS]
     const pattern = english
       .split(/##?/)
       .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-      .join('(.+?)');
+      .join('(.*?)');
     return [new RegExp(`^${pattern}$`), chinese] as const;
   });
 
