@@ -67,9 +67,9 @@ const CONNECTION_ADVICE: readonly (readonly [code: RegExp, advice: string])[] = 
 /** Advice for a rejected credential, by its source. */
 const REJECTED_CREDENTIAL_ADVICE: Readonly<Record<CredentialSource, string>> = {
   REELGATE_API_KEY:
-    'REELGATE_API_KEY was sent. Create an API key in the console under API keys, or unset it to sign in.',
+    'REELGATE_API_KEY was used. Create an API key in the console under API keys, or unset it to sign in.',
   REELGATE_ACCESS_TOKEN:
-    'REELGATE_ACCESS_TOKEN was sent, with REELGATE_USER_ID. Create a new one in the console under Security, or unset it to sign in.',
+    'REELGATE_ACCESS_TOKEN was used, with REELGATE_USER_ID. Create a new one in the console under Security, or unset it to sign in.',
   'sign-in': 'Sign in with "reelgate login", or set REELGATE_API_KEY for videos and models.',
 };
 

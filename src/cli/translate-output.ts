@@ -51,8 +51,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     'REELGATE_ACCESS_TOKEN 需与 REELGATE_USER_ID（其账号的 ID）一起设置。',
   ],
   [
-    'REELGATE_ACCESS_TOKEN was sent, with REELGATE_USER_ID. Create a new one in the console under Security, or unset it to sign in.',
-    '已发送 REELGATE_ACCESS_TOKEN 与 REELGATE_USER_ID。请在控制台的“安全”中创建新的，或取消设置后登录。',
+    'REELGATE_ACCESS_TOKEN was used, with REELGATE_USER_ID. Create a new one in the console under Security, or unset it to sign in.',
+    '使用的是 REELGATE_ACCESS_TOKEN 与 REELGATE_USER_ID。请在控制台的“安全”中创建新的，或取消设置后登录。',
   ],
   ['The tokens of this sign-in are in ##, which cannot be opened from here.', '此登录的令牌保存在 ##，目前无法打开。'],
   [
@@ -529,8 +529,8 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
     '请用“#”登录，或为视频与模型设置 REELGATE_API_KEY。',
   ],
   [
-    'REELGATE_API_KEY was sent. Create an API key in the console under API keys, or unset it to sign in.',
-    '已发送 REELGATE_API_KEY。请在控制台创建 API 密钥，或取消设置后登录。',
+    'REELGATE_API_KEY was used. Create an API key in the console under API keys, or unset it to sign in.',
+    '使用的是 REELGATE_API_KEY。请在控制台创建 API 密钥，或取消设置后登录。',
   ],
   ['Request: #', '请求编号：#'],
 

@@ -195,7 +195,7 @@ describe('videos from a terminal', () => {
       assert.equal(spent.code, 4, spent.stderr);
       const unauthorized = await new CliMachine(proxy.url, { REELGATE_API_KEY: 'sk-wrong' }).run('video', 'list');
       assert.equal(unauthorized.code, 3);
-      assert.match(unauthorized.stderr, /REELGATE_API_KEY was sent/);
+      assert.match(unauthorized.stderr, /REELGATE_API_KEY was used/);
       const nobody = await new CliMachine(proxy.url).run('video', 'list');
       assert.equal(nobody.code, 3);
       assert.match(nobody.stderr, /not signed in.*\n.*reelgate login/);
