@@ -426,6 +426,35 @@ describe('the HTTP layer', () => {
     assert.throws(() => parseConfig({ CORS_ORIGINS: 'app.example' }), /CORS_ORIGINS/);
   });
 
+  // CherryHQ/cherry-studio and Chatbox disable their browser's web security; extensions such as Immersive Translate may
+  // call any host.
+  it('serves desktop programs and browser extensions, which send a key from a page of their own, in any header', async () => {
+    const { key } = await user.ok<{ key: string }>('POST', '/api/tokens', { name: 'desktop' });
+    const ask = async (path: string, body: object, headers: object) => {
+      const response = await fetch(service.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'sec-fetch-site': 'cross-site', ...headers },
+        body: JSON.stringify(body),
+      });
+      return (await response.json()).error.message as string;
+    };
+    const chat = { model: 'none', messages: [{ role: 'user', content: 'hi' }] };
+    for (const origin of ['file://', 'null', 'chrome-extension://bpoadfkcbjbfhfodiogcnhhhpibjhbnh'])
+      for (const [path, headers, body] of [
+        ['/v1/chat/completions', { authorization: `Bearer ${key}` }, chat],
+        ['/v1/chat/completions', { authorization: `Bearer ${key}`, cookie: 'cf_clearance=a' }, chat],
+        ['/v1/messages', { 'x-api-key': key }, chat],
+        ['/v1/messages?beta=true', { 'x-api-key': key }, chat],
+        ['/v1beta/models/none:generateContent', { 'x-goog-api-key': key }, { contents: 'hi' }],
+        [`/v1beta/models/none:generateContent?key=${key}`, {}, { contents: 'hi' }],
+      ] as const)
+        assert.equal(
+          await ask(path, body, { origin, ...headers }),
+          'There is no model none here.',
+          `${origin} ${path}`,
+        );
+  });
+
   it('T45: refuses metrics without the token', async () => {
     assert.equal(statusOf(await get('/metrics')), 404);
     const measured = await startTestService('sqlite::memory:', { METRICS_TOKEN: 'a-token-of-metrics' });

@@ -152,7 +152,7 @@ export function addChatRoutes(
 
   http.addFastPath((request, response) => {
     const route = request.method === 'POST' ? findPlainCall(request.url ?? '') : undefined;
-    if (route === undefined || !isPlain(request) || fastPathTools.isCrossSite(request)) return false;
+    if (route === undefined || !isPlain(request)) return false;
     if (request instanceof CollectedRequest) request.collectBody(Number(request.headers['content-length']));
     void serve(request, response, route);
     return true;

@@ -94,8 +94,7 @@ export function isCrossSite(
 ): boolean {
   if (SAFE_METHODS.has(method)) return false;
   const site = headers['sec-fetch-site'];
-  // A program with a bearer key is not a browser with a cookie, and pages elsewhere may call the model API with their
-  // own key.
+  // A program with a bearer token is not a browser with a cookie.
   if (headers.authorization !== undefined && headers.cookie === undefined) return false;
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
   if (ofPage && headers.origin === 'null') return false;

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import cookie from '@fastify/cookie';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerFactory } from 'fastify';
 import Fastify from 'fastify';
-import { type Endpoint, type EnvelopeKind, envelopeOfPath, intendedPath } from '../../../contract/endpoint.ts';
+import { type Endpoint, envelopeOfPath, intendedPath } from '../../../contract/endpoint.ts';
 import type { ErrorCode } from '../../../contract/error-codes.ts';
 import type { Locale } from '../../../contract/messages/format-message.ts';
 import { AppError, invalidRequest } from '../app-error.ts';
@@ -105,7 +105,9 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const errors = new ErrorSender(options);
   const cors = new CorsPolicy(options.corsOrigins);
   const hosts = [new URL(options.baseUrl).hostname.toLowerCase()];
-  const crossesSites = (request: IncomingMessage, envelope?: EnvelopeKind): boolean =>
+  const crossesSites = (request: IncomingMessage, { policy, envelope }: Partial<Endpoint> = {}): boolean =>
+    // Keys work without cookies, and pages of desktop programs and browser extensions send them in any header.
+    policy !== 'model' &&
     (isCrossSite(request.method ?? 'GET', request.headers, hosts, envelope === 'page') ||
       (envelope === 'mcp' && hasForeignOrigin(request.headers, hosts))) &&
     !(cors.allows(request) && request.headers.cookie === undefined);
@@ -113,7 +115,6 @@ export async function createHttpServer(options: HttpOptions): Promise<HttpServer
   const tools: FastPathTools = {
     newRequestId: () => toRequestId(undefined),
     requestIdOf: (request) => toRequestId(request.headers['x-request-id']),
-    isCrossSite: (request) => crossesSites(request),
     clientIpOf: (request) => options.clientIpOf(request),
     renderError: (request, id, error) => errors.render(request, id, error),
     sendError: (request, response, id, error) => errors.send(request, response, id, error, commonHeaders),
@@ -280,7 +281,7 @@ async function registerPlugins(
 function registerHooks(
   fastify: FastifyInstance,
   options: HttpOptions,
-  crossesSites: (request: IncomingMessage, envelope: EnvelopeKind | undefined) => boolean,
+  crossesSites: (request: IncomingMessage, endpoint: Endpoint | undefined) => boolean,
 ): void {
   const allowedMethods = new AllowedMethods();
   fastify.addHook('onRoute', ({ method, url }) => allowedMethods.add(method, url));
@@ -300,7 +301,7 @@ function registerHooks(
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     if (request.is404) throw notFound(request);
-    if (crossesSites(request.raw, request.routeOptions.config.endpoint?.envelope)) throw new AppError('cross_site');
+    if (crossesSites(request.raw, request.routeOptions.config.endpoint)) throw new AppError('cross_site');
   });
   fastify.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
@@ -347,7 +348,6 @@ export interface FastPathTools {
   newRequestId(): string;
   /** The caller's own request id if it is harmless, otherwise a new one. */
   requestIdOf(request: IncomingMessage): string;
-  isCrossSite(request: IncomingMessage): boolean;
   /** The client's IP address; trusted proxies are skipped. */
   clientIpOf(request: IncomingMessage): string;
   /** Renders an error in the envelope of its path, and logs internal errors. */
