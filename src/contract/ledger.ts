@@ -210,7 +210,12 @@ export const getTokenUsage = endpoint({
 /** The path with a trailing slash, as new-api's clients send it. */
 export const getTokenUsageAlias = endpoint({ ...getTokenUsage, path: '/api/usage/token/', isOtherSpelling: true });
 
-const Day = Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'UTC.' }));
+const Day = Type.Optional(
+  Type.String({
+    pattern: '^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$',
+    description: 'UTC, such as `2026-01-31` or `2026-1-31`.',
+  }),
+);
 
 export const getBillingUsage = endpoint({
   ...dashboard,

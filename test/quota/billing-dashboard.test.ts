@@ -86,6 +86,10 @@ forEachDatabase((name, _open, freshUrl) => {
       ['end_date=2020-01-31', 0],
       ['start_date=9999-01-01', 0],
       ['start_date=2026-99-99', total],
+      // As `${date.getFullYear()}-${date.getMonth() + 1}-${date.getDate()}` writes it.
+      ['start_date=9999-1-1', 0],
+      ['start_date=2020-1-1&end_date=2020-1-31', 0],
+      ['start_date=2020-1-1&end_date=9999-9-9', total],
     ] as const) {
       assert.equal((await get(`usage?${range}`, service.key)).total_usage, expected, range);
       assert.equal((await get(`usage?${range}`, limited)).total_usage, expected, range);

@@ -232,7 +232,8 @@ export function addBillingDashboardRoutes(
     });
 }
 
+/** Some clients write months and days without leading zeros. */
 function toDay(date: string | undefined, fallback: number): number {
-  const time = Date.parse(date ?? '');
+  const time = Date.parse((date ?? '').replaceAll(/\b\d\b/g, '0$&'));
   return Number.isNaN(time) ? fallback : dayOf(time);
 }
