@@ -436,7 +436,7 @@ describe('the HTTP layer', () => {
         headers: { 'content-type': 'application/json', 'sec-fetch-site': 'cross-site', ...headers },
         body: JSON.stringify(body),
       });
-      return (await response.json()).error.message as string;
+      return ((await response.json()) as { error: { message: string } }).error.message;
     };
     const chat = { model: 'none', messages: [{ role: 'user', content: 'hi' }] };
     for (const origin of ['file://', 'null', 'chrome-extension://bpoadfkcbjbfhfodiogcnhhhpibjhbnh'])
