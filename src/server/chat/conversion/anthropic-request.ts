@@ -456,6 +456,17 @@ function mergeTurns(turns: readonly Turn[]): Turn[] {
   return merged;
 }
 
+/** Types of documents that Anthropic accepts as text only. */
+const TEXT_TYPE = /^(?:text\/|application\/(?:json|xml|yaml)$)/;
+
+function writeSource(source: MediaPart['source']): object {
+  if ('url' in source) return { type: 'url', url: source.url };
+  const { mediaType, data } = source;
+  return TEXT_TYPE.test(mediaType)
+    ? { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString() }
+    : { type: 'base64', media_type: mediaType, data };
+}
+
 function writePart(part: Part, notes: DroppedFields): object | undefined {
   switch (part.type) {
     case 'text':
@@ -464,13 +475,9 @@ function writePart(part: Part, notes: DroppedFields): object | undefined {
     case 'document': {
       const { source, detail } = part;
       if (detail !== undefined) notes.drop(detail.path);
-      const written =
-        'url' in source
-          ? { type: 'url', url: source.url }
-          : { type: 'base64', media_type: source.mediaType, data: source.data };
       return {
         type: part.type,
-        source: written,
+        source: writeSource(source),
         title: part.type === 'document' ? part.name : undefined,
         ...toCache(part.cache),
       };

@@ -10,6 +10,7 @@ import {
   fieldTable,
   fileSourceOf,
   listAt,
+  mediaKind,
   notExpressibleError,
   numberAt,
   objectAt,
@@ -182,12 +183,14 @@ function readContentPart(value: unknown, path: string, notes: DroppedFields): Te
       typeof part.image_url === 'string' ? { url: part.image_url } : objectAt(part.image_url, `${path}.image_url`);
     dropOthers(image, IMAGE_MEMBERS, notes, `${path}.image_url`);
     const source = sourceOf(textAt(image.url, `${path}.image_url.url`));
-    return { type: 'image', source, detail: detailAt(image, `${path}.image_url`), cache, path };
+    const type = mediaKind(source, 'image');
+    return { type, source, detail: detailAt(image, `${path}.image_url`), cache, path };
   }
   if (part.type === 'file') {
     const { file_data: data, filename } = objectAt(part.file, `${path}.file`);
     const name = typeof filename === 'string' ? filename : undefined;
-    return { type: 'document', source: fileSourceOf(textAt(data, `${path}.file.file_data`)), name, cache, path };
+    const source = fileSourceOf(textAt(data, `${path}.file.file_data`));
+    return { type: mediaKind(source, 'document'), source, name, cache, path };
   }
   if (part.type === 'input_audio') {
     const { data, format } = objectAt(part.input_audio, `${path}.input_audio`);

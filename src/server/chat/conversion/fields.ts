@@ -5,7 +5,7 @@ import { tryParse } from '../../platform/json.ts';
 import { detectMediaType, registeredType } from '../../platform/media.ts';
 import { isBlank } from '../dialects.ts';
 import { isReasoningModel } from '../request.ts';
-import type { Conversation, Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
+import type { Conversation, MediaPart, Reasoning, Setting, UpstreamRequestParameters } from './neutral-form.ts';
 
 /**
  * Members of a request that a conversion reads, and members it refuses because they would change the content of the
@@ -197,22 +197,37 @@ const withoutOthers = (schema: UntrustedObject): UntrustedObject =>
 export const detailAt = ({ detail }: UntrustedObject, prefix: string): Setting<string> | undefined =>
   typeof detail === 'string' && detail !== 'auto' ? { value: detail, path: `${prefix}.detail` } : undefined;
 
-/** Splits a data URL into media type and Base64, or returns the URL itself. */
-export function sourceOf(url: string): { mediaType: string; data: string } | { url: string } {
-  const found = parseDataUrl(url);
-  if (found === undefined) return { url };
-  const { mediaType, base64: data } = found;
-  return { mediaType: registeredType(mediaType) || (detectMediaType(data) ?? 'application/octet-stream'), data };
-}
-
 /** Start of a PDF in Base64. */
 const PDF = /^JVBERi0/;
+/** The type of a file that its sender does not know. */
+const UNKNOWN_TYPE = 'application/octet-stream';
 
-/** The content of a file: a data URL, the URL itself, or bare Base64, which some clients send. */
-export function fileSourceOf(text: string): { mediaType: string; data: string } | { url: string } {
-  if (/^[a-z][a-z\d+.-]*:/i.test(text)) return sourceOf(text);
-  const mediaType = PDF.test(text) ? 'application/pdf' : detectMediaType(text);
-  return { mediaType: mediaType ?? 'application/octet-stream', data: text };
+const detectType = (base64: string): string | undefined =>
+  PDF.test(base64) ? 'application/pdf' : detectMediaType(base64);
+
+/** Splits a data URL into media type and Base64; also takes bare Base64 of a known format. Returns other URLs as they are. */
+export function sourceOf(url: string): MediaPart['source'] {
+  const found = parseDataUrl(url);
+  if (found === undefined) {
+    const mediaType = detectType(url);
+    return mediaType === undefined ? { url } : { mediaType, data: url };
+  }
+  const type = registeredType(found.mediaType);
+  const isKnown = type !== '' && type !== UNKNOWN_TYPE;
+  return { mediaType: isKnown ? type : (detectType(found.base64) ?? UNKNOWN_TYPE), data: found.base64 };
+}
+
+/** The content of a file: a data URL, the URL itself, or bare Base64 of any format. */
+export function fileSourceOf(text: string): MediaPart['source'] {
+  const source = sourceOf(text);
+  return 'url' in source && !/^[a-z][a-z\d+.-]*:/i.test(text) ? { mediaType: UNKNOWN_TYPE, data: text } : source;
+}
+
+/** The kind of media by their type, because clients send PDFs as images and images as files. */
+export function mediaKind(source: MediaPart['source'], otherwise: MediaPart['type']): MediaPart['type'] {
+  if ('url' in source || source.mediaType === UNKNOWN_TYPE) return otherwise;
+  const [kind] = source.mediaType.split('/', 1);
+  return kind === 'image' || kind === 'audio' ? kind : 'document';
 }
 
 /** Builds a data URL. */

@@ -6,6 +6,7 @@ import {
   dropOthers,
   fieldSet,
   fieldTable,
+  mediaKind,
   notExpressibleError,
   numberAt,
   objectAt,
@@ -161,9 +162,11 @@ function readPart(value: unknown, path: string, { ids, notes }: PartContext): Pa
 
 function readInline(value: unknown, path: string): MediaPart {
   const { mimeType, data } = objectAt(value, path);
-  const mediaType = registeredType(textAt(mimeType, `${path}.mimeType`));
-  const type = mediaType.startsWith('image/') ? 'image' : mediaType.startsWith('audio/') ? 'audio' : 'document';
-  return { type, source: { mediaType, data: textAt(data, `${path}.data`) }, path };
+  const source = {
+    mediaType: registeredType(textAt(mimeType, `${path}.mimeType`)),
+    data: textAt(data, `${path}.data`),
+  };
+  return { type: mediaKind(source, 'document'), source, path };
 }
 
 function readResult(value: unknown, path: string, ids: CallIds): Part {

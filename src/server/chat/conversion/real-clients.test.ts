@@ -471,6 +471,42 @@ describe('requests of real clients', () => {
     }
   });
 
+  // BerriAI/litellm #39977, Portkey-AI/gateway #827, BoundaryML/baml #1499
+  it('have images as bare Base64 or as files, and PDFs or texts as images or of no type', () => {
+    const PNG = 'iVBORw0KGgo=';
+    const PDF = 'JVBERi0xLjQK';
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
+    const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF } };
+    const text = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a\n' } };
+    for (const [given, expected] of [
+      [PNG, image],
+      [`data:application/octet-stream;base64,${PNG}`, image],
+      [`data:application/pdf;base64,${PDF}`, document],
+      [`data:application/octet-stream;base64,${PDF}`, document],
+      ['data:text/markdown;base64,YQo=', text],
+      ['https://a.example/a.png', { type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }],
+    ] as const) {
+      const parts = [
+        { type: 'image_url', image_url: { url: given } },
+        ...(given.startsWith('https') ? [] : [{ type: 'file', file: { file_data: given } }]),
+      ];
+      for (const part of parts)
+        assert.deepEqual(convert({ messages: [{ role: 'user', content: [part] }] }).sent.messages[0]?.content, [
+          expected,
+        ]);
+      const input = [{ role: 'user', content: [{ type: 'input_image', image_url: given }] }];
+      const sent = convert({ messages: undefined, input }, undefined, 'm', RESPONSES_DIALECT).sent;
+      assert.deepEqual(sent.messages[0]?.content, [expected], given);
+    }
+    const inline = convert(
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: PNG }] }] },
+      GEMINI_DIALECT,
+    );
+    assert.deepEqual(inline.sent.contents, [
+      { role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: PNG } }] },
+    ]);
+  });
+
   // musistudio/claude-code-router #849, cline/cline #7224; open-webui/pipelines PR #546; srtab/daiv PR #1405.
   it('set a temperature for models that refuse it, which is dropped and named', () => {
     const sampling = (body: object, to: Dialect, model: string) => {

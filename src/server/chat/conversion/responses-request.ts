@@ -10,6 +10,7 @@ import {
   fieldTable,
   fileSourceOf,
   listAt,
+  mediaKind,
   notExpressibleError,
   numberAt,
   objectAt,
@@ -199,20 +200,17 @@ function readPart(value: unknown, path: string, notes: DroppedFields): TextPart 
   const known = typeof type === 'string' && Object.hasOwn(PART_MEMBERS, type) ? PART_MEMBERS[type] : undefined;
   if (known === undefined) throw notExpressibleError(`${path}.type`);
   dropOthers(part, known, notes, path);
-  if (type === 'input_image')
-    return {
-      type: 'image',
-      source: sourceOf(textAt(part.image_url, `${path}.image_url`)),
-      detail: detailAt(part, path),
-      path,
-    };
+  if (type === 'input_image') {
+    const source = sourceOf(textAt(part.image_url, `${path}.image_url`));
+    return { type: mediaKind(source, 'image'), source, detail: detailAt(part, path), path };
+  }
   if (type === 'input_file') {
     const name = typeof part.filename === 'string' ? part.filename : undefined;
     const source =
       typeof part.file_url === 'string'
         ? sourceOf(part.file_url)
         : fileSourceOf(textAt(part.file_data, `${path}.file_data`));
-    return { type: 'document', source, name, path };
+    return { type: mediaKind(source, 'document'), source, name, path };
   }
   const key = type === 'refusal' ? 'refusal' : 'text';
   return { type: 'text', text: textAt(part[key], `${path}.${key}`) };
