@@ -78,7 +78,9 @@ export function readAnthropicRequest(body: UntrustedObject, notes: DroppedFields
     ),
     paths: { system: 'system', turns: 'messages' },
     tools: uniqueTools(
-      (Array.isArray(body.tools) ? body.tools : []).map((tool, index) => readTool(tool, `tools.${index}`, notes)),
+      (Array.isArray(body.tools) ? body.tools : []).map((tool, index) =>
+        readToolDeclaration(tool, `tools.${index}`, notes),
+      ),
     ),
     toolChoice: readChoice(choice),
     parallelCalls: single === true ? { value: false, path: 'tool_choice.disable_parallel_tool_use' } : undefined,
@@ -112,7 +114,7 @@ function readMessage(value: unknown, path: string, notes: DroppedFields): Messag
   if (typeof content === 'string')
     return { role, path, parts: content === '' ? [] : [{ type: 'text', text: content }] };
   const parts = listAt(content, `${path}.content`).map((part, index) =>
-    readPart(part, `${path}.content.${index}`, notes),
+    readBlock(part, `${path}.content.${index}`, notes),
   );
   return { role, path, parts };
 }
@@ -129,7 +131,8 @@ const readTextPart = (block: UntrustedObject, path: string): TextPart => ({
   cache: readCache(block, path),
 });
 
-function readPart(value: unknown, path: string, notes: DroppedFields): Part {
+/** Reads a block of a message's content. @throws AppError `invalid_request` */
+export function readBlock(value: unknown, path: string, notes: DroppedFields): Part {
   const block = objectAt(value, path);
   if (typeof block.type === 'string' && Object.hasOwn(BLOCK_MEMBERS, block.type))
     dropOthers(block, BLOCK_MEMBERS[block.type] ?? NO_MEMBERS, notes, path);
@@ -174,7 +177,7 @@ function readResult(content: unknown, path: string, notes: DroppedFields): (Text
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, path).map((value, index) => {
-    const part = readPart(value, `${path}.${index}`, notes);
+    const part = readBlock(value, `${path}.${index}`, notes);
     if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
       throw notExpressibleError(`${path}.${index}.type`);
     return part;
@@ -195,7 +198,8 @@ function readMedia(block: UntrustedObject, path: string, notes: DroppedFields): 
   return { ...media, source: { mediaType, data: textAt(source.data, `${path}.source.data`) } };
 }
 
-function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
+/** Reads the declaration of a tool. @throws AppError `invalid_request` */
+export function readToolDeclaration(value: unknown, path: string, notes: DroppedFields): FunctionTool {
   const tool = objectAt(value, path);
   if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom')
     throw notExpressibleError(`${path}.type`);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { isBlank } from '../dialects.ts';
+import { readBlock, readToolDeclaration } from './anthropic-request.ts';
 import {
   checkMembers,
   type DroppedFields,
@@ -111,12 +112,12 @@ function readMessage(value: unknown, path: string, notes: DroppedFields): Messag
   if (role === 'tool') {
     // Some clients send the result of a tool as it is.
     const result = asObject(content) === undefined ? content : JSON.stringify(content);
-    const parts = readContent(result, `${path}.content`, notes);
+    const parts = readPlainContent(result, `${path}.content`, notes);
     const id = textAt(message.tool_call_id, `${path}.tool_call_id`);
     return { role: 'user', path, parts: [{ type: 'result', id, parts, isError: false, path }] };
   }
   if (role === 'system' || role === 'developer')
-    return { role: 'system', path, parts: readContent(content, `${path}.content`, notes) };
+    return { role: 'system', path, parts: readPlainContent(content, `${path}.content`, notes) };
   if (role === 'user') return { role, path, parts: readContent(content, `${path}.content`, notes) };
   if (role !== 'assistant' || message.audio || message.function_call)
     throw notExpressibleError(role === 'assistant' ? path : `${path}.role`);
@@ -165,14 +166,29 @@ function readThinking(
   });
 }
 
-function readContent(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
+function readContent(content: unknown, path: string, notes: DroppedFields): Part[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`, notes));
 }
 
-function readContentPart(value: unknown, path: string, notes: DroppedFields): TextPart | MediaPart {
+/** Content of messages that have no calls and no results. */
+function readPlainContent(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
+  return readContent(content, path, notes).map((part, index) => {
+    if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
+      throw notExpressibleError(`${path}.${index}.type`);
+    return part;
+  });
+}
+
+/** Blocks of Anthropic's messages, which Cursor's agent sends in this dialect for models named like Claude. */
+const ANTHROPIC_BLOCKS: ReadonlySet<unknown> = fieldSet(
+  'image document tool_use tool_result thinking redacted_thinking',
+);
+
+function readContentPart(value: unknown, path: string, notes: DroppedFields): Part {
   const part = objectAt(value, path);
+  if (ANTHROPIC_BLOCKS.has(part.type)) return readBlock(value, path, notes);
   dropOthers(part, PART_MEMBERS, notes, path);
   const cache = readCache(part, path);
   if (part.type === 'text') return { type: 'text', text: textAt(part.text, `${path}.text`), cache };
@@ -223,6 +239,7 @@ function readCall(value: unknown, path: string): Part {
 
 function readTool(value: unknown, path: string, notes: DroppedFields): FunctionTool {
   const tool = objectAt(value, path);
+  if (tool.input_schema !== undefined) return readToolDeclaration(tool, path, notes);
   if (tool.type !== undefined && tool.type !== 'function') throw notExpressibleError(`${path}.type`);
   dropOthers(tool, TOOL_MEMBERS, notes, path);
   const declared = objectAt(tool.function, `${path}.function`);
@@ -247,6 +264,7 @@ function readChoice(choice: unknown): ToolChoice | undefined {
   if (choice === 'any') return { mode: 'required', path };
   const given = objectAt(choice, path);
   const { type, function: named } = given;
+  if (type === 'tool') return { mode: 'required', name: textAt(given.name, `${path}.name`), path };
   if (type === 'allowed_tools') return readAllowed(asObject(given.allowed_tools) ?? given, path);
   if (typeof type === 'string' && CHOICES.has(type)) return readChoice(type);
   if (type !== 'function') throw notExpressibleError(`${path}.type`);

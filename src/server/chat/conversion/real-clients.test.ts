@@ -471,6 +471,32 @@ describe('requests of real clients', () => {
     }
   });
 
+  // automazeio/vibeproxy #411, router-for-me/CLIProxyAPI #1165, lbjlaq/Antigravity-Manager #506
+  it("have Anthropic's blocks and tools in chat completions, as Cursor's agent sends for models named like Claude", () => {
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'ls', input: { path: '.' } };
+    const found = { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'a.txt' }] };
+    const messages = [
+      { role: 'user', content: [{ type: 'text', text: 'see' }, image] },
+      { role: 'assistant', content: [{ type: 'text', text: 'I look.' }, use] },
+      { role: 'user', content: [found, { type: 'text', text: 'go on' }] },
+    ];
+    const schema = { type: 'object', properties: { path: { type: 'string' } } };
+    const tools = [{ name: 'ls', description: 'lists', input_schema: schema }];
+    const body = { messages, tools, tool_choice: { type: 'tool', name: 'ls' } };
+    const { sent, dropped } = convert(body);
+    assert.deepEqual(sent.messages, messages);
+    assert.deepEqual([sent.tools, sent.tool_choice, dropped], [tools, body.tool_choice, []]);
+    const responses = convert(body, RESPONSES_DIALECT).sent;
+    assert.deepEqual((responses.input as UntrustedObject[]).slice(2), [
+      { type: 'function_call', call_id: 'toolu_1', name: 'ls', arguments: '{"path":"."}' },
+      { type: 'function_call_output', call_id: 'toolu_1', output: 'a.txt' },
+      { role: 'user', content: 'go on' },
+    ]);
+    for (const role of ['system', 'tool'])
+      refuses({ messages: [...HI, { role, tool_call_id: 'c', content: [use] }] }, 'messages.1.content.0.type');
+  });
+
   // BerriAI/litellm #39977, Portkey-AI/gateway #827, BoundaryML/baml #1499
   it('have images as bare Base64 or as files, and PDFs or texts as images or of no type', () => {
     const PNG = 'iVBORw0KGgo=';
