@@ -389,6 +389,8 @@ describe('request targets', () => {
       ['//v1//chat/completions/', '/v1/chat/completions'],
       ['/v1/v1/chat/completions?x=//', '/v1/chat/completions?x=//'],
       ['/v1/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
+      ['/v1beta/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
+      ['/v1beta/v1/chat/completions', '/v1/chat/completions'],
       ['/v1/models/org/model', '/v1/models/org%2Fmodel'],
       ['/v1/models/org%2fmodel', '/v1/models/org%2Fmodel'],
       ['/v1beta/models/a/b:streamGenerateContent?alt=sse', '/v1beta/models/a%2Fb:streamGenerateContent?alt=sse'],

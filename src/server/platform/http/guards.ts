@@ -21,7 +21,7 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]+)(\/[^#]*)?$/i;
  * A model API path with the usual mistakes in base URLs: doubled slashes, several versions of which the last counts, a
  * trailing slash.
  */
-const VERSIONED_PATH = /^\/+(?:v\d+\/+)*(v\d+(?:beta)?)(\/[^?]*?)?\/*(\?.*)?$/;
+const VERSIONED_PATH = /^\/+(?:v\d+(?:beta)?\/+)*(v\d+(?:beta)?)(\/[^?]*?)?\/*(\?.*)?$/;
 /** Models in paths; their ids may contain slashes, plain or encoded. */
 const MODEL_PATH = /^(\/v\d+(?:beta)?\/models\/)([^?]+)(.*)$/;
 
