@@ -263,11 +263,18 @@ describe('the HTTP layer', () => {
       '/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21',
       '/openai/v1/chat/completions',
       '/api/v1/chat/completions',
+      '/api/paas/v4/chat/completions',
+      '/compatible-mode/v1/chat/completions',
+      '/v3/chat/completions',
+      '/v1beta/openai/chat/completions',
+      '/v1/chat/completions/chat/completions',
+      '/v1/chat/completions/v1/chat/completions?x=1',
     ]) {
       const said = await post(path, 'application/json', '{}');
       assert.equal(statusOf(said), 404);
       assert.match(said, /"error":\{"message":"[^"]*the path is \/v1\/chat\/completions\./, said);
     }
+    assert.match(await get('/v1/chat/completions/models'), /the path is \/v1\/models\./);
     assert.match(await get('/models'), /"error":\{"message":"[^"]*the path is \/v1\/models\./);
   });
 

@@ -135,9 +135,20 @@ export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | '
 /** Google's model methods, which share a path prefix with OpenAI's list of models. */
 const GEMINI_CALL = /^\/v1\/models\/[^/]+:\w+\/$/;
 
-/** Paths of the model APIs below a base URL that lacks the version, or is spelled as for other services. */
-const MISPLACED_PATH =
-  /^(?:\/openai(?:\/v1|\/deployments\/[^/?]+)?|\/anthropic(?:\/v1)?|\/api\/v1)?\/(chat\/completions|completions|responses|messages|embeddings|images\/generations|models(?:\/[^?]+:\w+)?)\/?(?:\?|$)/;
+/** Base URLs without the version, of other services, or with the path of an endpoint. */
+const WRONG_BASES = [
+  '/openai(?:/v1|/deployments/[^/?]+)?',
+  '/anthropic(?:/v1)?',
+  '/gemini(?:/v1(?:beta)?)?',
+  '/compatible-mode/v1',
+  '/api(?:/paas)?/v\\d',
+  '/v[3-9]',
+  '/v1(?:beta)?/openai(?:/v1)?',
+  '/v1/(?:chat/completions|responses|messages|embeddings)(?:/v1)?',
+].join('|');
+const MISPLACED_PATH = new RegExp(
+  `^(?:${WRONG_BASES})?/(chat/completions|completions|responses|messages|embeddings|images/generations|models(?:/[^?]+:\\w+)?)/?(?:\\?|$)`,
+);
 
 /** The path that a client means whose base URL is wrong; undefined for other paths. */
 export function intendedPath(url: string): string | undefined {
