@@ -64,11 +64,14 @@ export function mapChannel(
   if (keys.length === 0) return skipped('the channel has no key');
   const upstream = upstreamOf(row, remarks);
   if (typeof upstream === 'string') return skipped(upstream);
+  const settings = settingsOf(row, type);
+  if (settings.baseUrl === NO_ADDRESS && type.baseUrl === NO_ADDRESS)
+    return skipped(`the channel has no address, and ${type.title} has no usual one`);
   const credentials = credentialsOf(keys, type, row, remarks);
   if (credentials.length === 0) return skipped(remarks.at(-1) ?? 'no key of it can be used');
   const channels = served.map(([vendor, own]) => ({
     ...upstream,
-    ...settingsOf(row, type),
+    ...settings,
     name: nameOf(row, type, served.length > 1 ? vendor : ''),
     vendor,
     credentials,
@@ -236,11 +239,14 @@ interface ChannelType {
   readonly chat?: ChannelVendor | 'anthropic' | 'gemini';
   /** Vendor of its videos, and the models that are videos. */
   readonly video?: { readonly vendor: ChannelVendor; readonly models: RegExp };
-  /** Default base URL for rows without an address. */
+  /** Base URL of rows without an address; undefined: that of the vendor here. */
   readonly baseUrl?: string;
   /** Format of a key; default: one plain key. */
   readonly keys?: 'pair' | 'service-account';
 }
+
+/** A type without an address of its own. Its key must not be sent to that of the vendor. */
+const NO_ADDRESS = '';
 
 const ANY = /./;
 const SORA = { vendor: 'sora', models: /^sora-/i } as const;
@@ -249,29 +255,27 @@ const HAILUO = { vendor: 'hailuo', models: /hailuo|^[TISR]2V-/i } as const;
 const WAN = { vendor: 'wan', models: /^wan/i } as const;
 const VEO = { vendor: 'veo', models: /^veo-/i } as const;
 
-const openai = (title: string, baseUrl?: string): ChannelType =>
-  baseUrl === undefined ? { title, chat: 'openai' } : { title, chat: 'openai', baseUrl };
+const openai = (title: string, baseUrl = NO_ADDRESS): ChannelType => ({ title, chat: 'openai', baseUrl });
 const other = (title: string): ChannelType => ({ title });
 
 /** Numbers both programs share (constant/channel.go, relay/channeltype). */
 const SHARED: Readonly<Record<number, ChannelType>> = {
   1: { ...openai('OpenAI', 'https://api.openai.com'), video: SORA },
   3: other('Azure'),
-  6: openai('OpenAIMax'),
-  7: openai('OhMyGPT'),
+  6: openai('OpenAIMax', 'https://api.openaimax.com'),
+  7: openai('OhMyGPT', 'https://api.ohmygpt.com'),
   8: openai('Custom'),
-  9: openai('AILS'),
-  10: openai('AIProxy'),
+  9: openai('AILS', 'https://api.caipacity.com'),
+  10: openai('AIProxy', 'https://api.aiproxy.io'),
   11: other('PaLM'),
-  12: openai('API2GPT'),
-  13: openai('AIGC2D'),
+  12: openai('API2GPT', 'https://api.api2gpt.com'),
+  13: openai('AIGC2D', 'https://api.aigc2d.com'),
   14: { title: 'Anthropic', chat: 'anthropic', baseUrl: 'https://api.anthropic.com' },
   15: other('Baidu'),
   16: other('Zhipu'),
   17: { title: 'Ali', video: WAN, baseUrl: 'https://dashscope.aliyuncs.com' },
   18: other('Xunfei'),
-  19: openai('360'),
-  20: openai('OpenRouter'),
+  20: openai('OpenRouter', 'https://openrouter.ai/api'),
   21: other('AIProxyLibrary'),
   22: other('FastGPT'),
   23: other('Tencent'),
@@ -282,8 +286,9 @@ const SHARED: Readonly<Record<number, ChannelType>> = {
 
 const NEW_API: Readonly<Record<number, ChannelType>> = {
   2: other('Midjourney'),
-  4: openai('Ollama'),
+  4: openai('Ollama', 'http://localhost:11434'),
   5: other('MidjourneyPlus'),
+  19: openai('360', 'https://api.360.cn'),
   26: other('Zhipu v4'),
   27: other('Perplexity'),
   33: other('AWS'),
@@ -308,7 +313,7 @@ const NEW_API: Readonly<Record<number, ChannelType>> = {
     baseUrl: 'https://visual.volcengineapi.com',
   },
   52: { title: 'Vidu', video: { vendor: 'vidu', models: ANY }, baseUrl: 'https://api.vidu.cn' },
-  53: openai('Submodel'),
+  53: openai('Submodel', 'https://llm.submodel.ai'),
   54: {
     title: 'Doubao video',
     video: { vendor: 'seedance', models: ANY },
@@ -321,14 +326,15 @@ const NEW_API: Readonly<Record<number, ChannelType>> = {
 };
 
 const ONE_API: Readonly<Record<number, ChannelType>> = {
-  2: openai('API2D'),
-  4: openai('CloseAI'),
-  5: openai('OpenAI-SB'),
+  2: openai('API2D', 'https://oa.api2d.net'),
+  4: openai('CloseAI', 'https://api.closeai-proxy.xyz'),
+  5: openai('OpenAI-SB', 'https://api.openai-sb.com'),
+  19: openai('360', 'https://ai.360.cn'),
   26: openai('Baichuan', 'https://api.baichuan-ai.com'),
   27: other('MiniMax'),
   28: openai('Mistral', 'https://api.mistral.ai'),
   29: other('Groq'),
-  30: openai('Ollama'),
+  30: openai('Ollama', 'http://localhost:11434'),
   32: openai('StepFun', 'https://api.stepfun.com'),
   36: openai('DeepSeek', 'https://api.deepseek.com'),
   39: openai('Together', 'https://api.together.xyz'),

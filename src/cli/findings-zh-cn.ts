@@ -132,7 +132,10 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   ['models with names that cannot be used here were left out', '名称无法在此使用的模型已略去'],
   ['# serves no model here in a protocol that is spoken', '# 没有协议受支持的模型'],
   ['not carried over, their protocol is not spoken here: #', '未导入，协议不受支持：#'],
+  ['the channel was deleted there', '该渠道在原程序中已删除'],
   ['the channel has no key', '该渠道没有密钥'],
+  ['the channel has no address, and # has no usual one', '该渠道没有地址，且 # 没有默认地址'],
+  ['not carried over, settings of the channel: #', '未导入，渠道设置：#'],
   ['no key of it can be used', '没有可用的密钥'],
   [
     'its # keys are credentials of one channel, each with its own health',
