@@ -1,6 +1,7 @@
 import type { ChannelVendor } from '../../src/server/channels/tables.ts';
 import type { ProgramName, SourceRow } from '../source.ts';
 import {
+  isDeleted,
   mapped,
   type Outcome,
   objectOf,
@@ -50,6 +51,7 @@ export function mapChannel(
   program: ProgramName,
   hasVendor: HasVendor,
 ): Outcome<readonly ImportedChannel[]> {
+  if (isDeleted(row)) return skipped('the channel was deleted there');
   const type = typeOf(row, program);
   if (type === undefined) return skipped(`channels of type ${textOf(row, 'type')} have no counterpart`);
   const remarks: string[] = [];
