@@ -149,7 +149,7 @@ function upstreamOf(
   if (usable.length < Object.keys(mapping).length)
     remarks.push('part of its model mapping has names that cannot be used here');
   const proxy = objectOf(row, 'setting')?.proxy;
-  const headers = Object.entries(parseObject(textOf(row, 'header_override')) ?? {});
+  const headers = [...organizationOf(row), ...Object.entries(parseObject(textOf(row, 'header_override')) ?? {})];
   if (headers.some(([, value]) => typeof value !== 'string' || value.includes('{')))
     return 'its extra headers have placeholders, which have no counterpart';
   return {
@@ -157,6 +157,12 @@ function upstreamOf(
     extraHeaders: headers.length === 0 ? undefined : (Object.fromEntries(headers) as Record<string, string>),
     proxy: typeof proxy === 'string' && proxy !== '' ? proxy : undefined,
   };
+}
+
+/** The organization that pays for the calls, which both programs send to OpenAI only. */
+function organizationOf(row: SourceRow): [string, string][] {
+  const organization = textOf(row, 'open_ai_organization');
+  return organization === '' || smallIntegerOf(row, 'type') !== 1 ? [] : [['OpenAI-Organization', organization]];
 }
 
 const WITHOUT_COUNTERPART = [
