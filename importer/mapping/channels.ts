@@ -197,19 +197,17 @@ function keysOf(row: SourceRow): ChannelKey[] {
   const info = objectOf(row, 'channel_info');
   if (info?.is_multi_key !== true) return text === '' ? [] : [{ text, isEnabled: true }];
   const states = (info.multi_key_status_list ?? {}) as Readonly<Record<string, unknown>>;
-  return splitKeys(text).map((key, index) => ({ text: key, isEnabled: (states[String(index)] ?? 1) === 1 }));
+  // The source counts empty lines too.
+  return splitKeys(text)
+    .map((key, index) => ({ text: key, isEnabled: (states[String(index)] ?? 1) === 1 }))
+    .filter((key) => key.text !== '');
 }
 
 function splitKeys(text: string): string[] {
   const elements = text.startsWith('[') ? parseList(text) : undefined;
   if (elements !== undefined)
-    return elements
-      .map((each) => (typeof each === 'string' ? each.trim() : JSON.stringify(each)))
-      .filter((key) => key !== '');
-  return text
-    .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+    return elements.map((each) => (typeof each === 'string' ? each.trim() : JSON.stringify(each)));
+  return text.split(/\r?\n/).map((line) => line.trim());
 }
 
 /** Converts a key to credentials of a vendor; undefined if it does not have the required format. */
