@@ -169,7 +169,14 @@ const WITHOUT_COUNTERPART = [
   ['param_override', 'changes to the request body'],
   ['status_code_mapping', 'the mapping of status codes'],
   ['system_prompt', 'the system prompt of the channel'],
+  ['model_prefix', 'the prefix of its models, which have their plain names here'],
 ] as const;
+
+/** Columns with objects of settings. */
+const SETTINGS = ['setting', 'settings', 'config'] as const;
+/** Settings that are imported, have a remark of their own, or only concern the old program's work. */
+const OTHER_SETTINGS =
+  /^(?:proxy|task_plugin_key|system_prompt|thinking_to_content|force_format|upstream_model_update_.*|disable_task_polling_sleep)$/;
 
 function noteDifferences(row: SourceRow, remarks: string[]): void {
   for (const [column, what] of WITHOUT_COUNTERPART)
@@ -177,7 +184,13 @@ function noteDifferences(row: SourceRow, remarks: string[]): void {
   const { system_prompt: prompt, thinking_to_content: thinking, force_format: force } = objectOf(row, 'setting') ?? {};
   if (typeof prompt === 'string' && prompt !== '') remarks.push('not carried over: the system prompt of the channel');
   if (thinking === true || force === true) remarks.push('not carried over: the conversion of its answers');
+  const names = SETTINGS.flatMap((column) => Object.entries(objectOf(row, column) ?? {}))
+    .filter(([name, value]) => !OTHER_SETTINGS.test(name) && !UNSET.has(JSON.stringify(value)))
+    .map(([name]) => toPlainText(name, 60));
+  if (names.length > 0) remarks.push(`not carried over, settings of the channel: ${names.join(', ')}`);
 }
+
+const UNSET: ReadonlySet<string> = new Set(['null', 'false', '0', '""', '{}', '[]']);
 
 type Credentials = Readonly<Record<string, unknown>>;
 

@@ -155,6 +155,7 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   ['the mapping of status codes', '状态码映射'],
   ['the system prompt of the channel', '渠道的系统提示词'],
   ['the conversion of its answers', '对其回答的转换'],
+  ['the prefix of its models, which have their plain names here', '模型前缀，此处为不带前缀的名称'],
 
   // Models
   ['##; give it a price before it is used', '##；使用前请为其定价'],
