@@ -172,8 +172,11 @@ export function mapKey(row: SourceRow): Outcome<ImportedKey> {
       return skipped('none of its allowed addresses can be read, and without them it would work from anywhere');
     remarks.push(`${ranges.length - addresses.length} of its allowed addresses cannot be read and are left out`);
   }
-  const models = modelsOf(row).filter((model) => model.length <= MAX_MODEL_NAME);
-  if (models.length > MAX_MODELS) return skipped(`it names ${models.length} models; at most ${MAX_MODELS} can be kept`);
+  const models = modelsOf(row)?.filter((model) => model.length <= MAX_MODEL_NAME);
+  // Here an empty list stands for all models.
+  if (models?.length === 0) return skipped('it is limited to certain models and names none');
+  if (models !== undefined && models.length > MAX_MODELS)
+    return skipped(`it names ${models.length} models; at most ${MAX_MODELS} can be kept`);
   const key = `sk-${secret}`;
   return mapped(
     {
@@ -183,7 +186,7 @@ export function mapKey(row: SourceRow): Outcome<ImportedKey> {
       hash: hashToken(key),
       hint: key.slice(0, HINT_LENGTH),
       group: textOf(row, 'group'),
-      models,
+      models: models ?? [],
       addresses,
       expiresAt: status === 3 ? (timeOf(row, 'expired_time') ?? 1000) : timeOf(row, 'expired_time'),
       createdAt: timeOf(row, 'created_time'),
@@ -202,8 +205,10 @@ function limitOf(row: SourceRow): NonNullable<ImportedKey['limit']> {
 
 const clamp = (value: bigint): bigint => (value < 0n ? 0n : value > MAX_LIMIT ? MAX_LIMIT : value);
 
-function modelsOf(row: SourceRow): string[] {
+/** Undefined: all models. */
+function modelsOf(row: SourceRow): string[] | undefined {
   if (row.model_limits !== undefined)
-    return flagOf(row, 'model_limits_enabled') ? splitList(textOf(row, 'model_limits')) : [];
-  return splitList(textOf(row, 'models'));
+    return flagOf(row, 'model_limits_enabled') ? splitList(textOf(row, 'model_limits')) : undefined;
+  const models = splitList(textOf(row, 'models'));
+  return models.length === 0 ? undefined : models;
 }

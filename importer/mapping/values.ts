@@ -23,8 +23,11 @@ export function smallIntegerOf(row: SourceRow, column: string, otherwise = 0): n
   return Number(value > most ? most : value < -most ? -most : value);
 }
 
+/** Notations of engines for `true`; MySQL writes a `bit` as a byte. */
+const TRUE: ReadonlySet<string> = new Set(['1', '1.0', 't', 'true', '\u0001']);
+
 /** Reads a boolean, in the notation of any engine. */
-export const flagOf = (row: SourceRow, column: string): boolean => /^(1|t|true)$/i.test(textOf(row, column));
+export const flagOf = (row: SourceRow, column: string): boolean => TRUE.has(textOf(row, column).toLowerCase());
 
 /** Soft-deleted rows contain the time of deletion. */
 export const isDeleted = (row: SourceRow): boolean => textOf(row, 'deleted_at') !== '';

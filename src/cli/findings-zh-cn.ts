@@ -117,6 +117,7 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   ],
   ['# of its allowed addresses cannot be read and are left out', '有 # 个允许的地址无法读取，已略去'],
   ['it names # models; at most # can be kept', '列出了 # 个模型，最多保留 # 个'],
+  ['it is limited to certain models and names none', '限制了可用模型，但没有列出任何模型'],
   ['it used the group # (##); ##', '原使用分组 #（##），##'],
   ['it tried the groups of the setting AutoGroups in turn (#); ##', '原按 AutoGroups 设置依次尝试各分组（#），##'],
   ['it tried the groups of the setting AutoGroups in turn; ##', '原按 AutoGroups 设置依次尝试各分组，##'],
