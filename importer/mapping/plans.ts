@@ -3,6 +3,7 @@ import { MAX_MULTIPLIER_DECIMALS } from '../../src/contract/pricing.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { SourceRow } from '../source.ts';
 import {
+  flagOf,
   integerOf,
   isDeleted,
   mapped,
@@ -192,12 +193,17 @@ export interface ImportedCode {
 
 const MAX_QUOTA = 1_000_000_000_000_000n;
 
-/** Maps one row of `redemptions`: status 1 unused, 2 disabled, 3 used; `expired_time` 0 = never. */
+/**
+ * Maps one row of `redemptions`: status 1 unused, 2 disabled, 3 used; `expired_time` 0 = never. Veloera calls that
+ * column `valid_until`, and has codes that are valid later or for several accounts.
+ */
 export function mapRedemptionCode(row: SourceRow, now: number): Outcome<ImportedCode> {
   if (isDeleted(row)) return skipped('the code was deleted there');
   const status = smallIntegerOf(row, 'status', 1);
   if (status !== 1) return skipped(status === 3 ? 'the code was used' : 'the code was disabled there');
-  const expiresAt = timeOf(row, 'expired_time');
+  if (flagOf(row, 'is_gift')) return skipped('several accounts may use the code; such codes have no counterpart');
+  if ((timeOf(row, 'valid_from') ?? 0) > now) return skipped('the code is not valid yet');
+  const expiresAt = timeOf(row, 'expired_time') ?? timeOf(row, 'valid_until');
   if (expiresAt !== undefined && expiresAt <= now) return skipped('the code has expired');
   const code = textOf(row, 'key');
   const quota = integerOf(row, 'quota');

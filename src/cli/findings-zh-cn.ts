@@ -125,6 +125,8 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   ['the code was deleted there', '该兑换码在原程序中已删除'],
   ['the code was used', '该兑换码已使用'],
   ['the code was disabled there', '该兑换码在原程序中已停用'],
+  ['several accounts may use the code; such codes have no counterpart', '该兑换码可供多个账号使用，此处没有对应'],
+  ['the code is not valid yet', '该兑换码尚未生效'],
   ['the code has expired', '该兑换码已过期'],
   ['the code is empty, or is worth nothing', '兑换码为空，或没有价值'],
 
