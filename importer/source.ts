@@ -108,6 +108,8 @@ export interface SourceSchema {
   readonly generation: Generation;
   /** Existing tables that have no meaning here. */
   readonly unknownTables: readonly string[];
+  /** Columns that imported tables have and neither program has, as `table.column`. */
+  readonly unknownColumns: readonly string[];
 }
 
 /** Tables this importer reads, or knows and ignores. */
@@ -119,6 +121,31 @@ const KNOWN_TABLES: ReadonlySet<string> = new Set(
    login_encryption_keys`.split(/\s+/),
 );
 
+/**
+ * Columns of both programs, in the tables whose rows are imported. Those of forks are listed in the report, because they
+ * may limit a key or give a code another meaning.
+ */
+const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
+  users: `id username password display_name role status email github_id wechat_id oidc_id lark_id discord_id telegram_id
+    linux_do_id access_token quota used_quota request_count group aff_code aff_count aff_quota aff_history inviter_id
+    deleted_at setting remark stripe_customer created_at last_login_at auth_version`,
+  tokens: `id user_id key status name created_time accessed_time expired_time remain_quota unlimited_quota used_quota
+    model_limits_enabled model_limits models allow_ips subnet group cross_group_retry auto_groups deleted_at`,
+  channels: `id type key status name weight priority created_time test_time response_time base_url other other_info balance
+    balance_updated_time models group used_quota model_mapping model_prefix status_code_mapping auto_ban tag remark
+    test_model open_ai_organization setting settings param_override header_override channel_info config system_prompt
+    deleted_at`,
+  redemptions: `id user_id key status name quota created_time redeemed_time used_user_id expired_time valid_from
+    valid_until is_gift max_uses used_count deleted_at`,
+};
+
+function unknownColumnsOf(tables: SourceDatabase['tables']): string[] {
+  return Object.entries(KNOWN_COLUMNS).flatMap(([table, text]) => {
+    const known = new Set(text.split(/\s+/));
+    return (tables.get(table) ?? []).filter((column) => !known.has(column)).map((column) => `${table}.${column}`);
+  });
+}
+
 /** Detects the program of a database by its columns. @throws Error if it is neither program's */
 export function detectProgram({ tables }: Pick<SourceDatabase, 'tables'>): SourceSchema {
   const has = (table: string, column: string): boolean => tables.get(table)?.includes(column) === true;
@@ -127,12 +154,17 @@ export function detectProgram({ tables }: Pick<SourceDatabase, 'tables'>): Sourc
       throw new Error(`The source has no table ${table}: it is no database of new-api or one-api.`);
   for (const column of ['username', 'password', 'quota'])
     if (!has('users', column)) throw new Error(`The source's table users has no column ${column}.`);
+  // Its types of channels have other numbers, and its prices, limits of keys and groups are elsewhere.
+  if (has('prices', 'channel_type'))
+    throw new Error('The source is a database of one-hub or done-hub, whose data differs: it cannot be imported.');
   const unknownTables = [...tables.keys()].filter((table) => !KNOWN_TABLES.has(table)).sort();
+  const unknownColumns = unknownColumnsOf(tables);
   if (!has('users', 'aff_quota'))
     return {
       program: 'one-api',
       generation: has('channels', 'config') || has('tokens', 'subnet') ? 'one-api' : 'one-api, first',
       unknownTables,
+      unknownColumns,
     };
   const generation: Generation = tables.has('task_plugins')
     ? 'new-api with task plugins'
@@ -141,5 +173,5 @@ export function detectProgram({ tables }: Pick<SourceDatabase, 'tables'>): Sourc
       : has('channels', 'channel_info')
         ? 'new-api with several keys'
         : 'new-api 2024';
-  return { program: 'new-api', generation, unknownTables };
+  return { program: 'new-api', generation, unknownTables, unknownColumns };
 }

@@ -11,7 +11,7 @@ import { reportUnimported } from '../unimported.ts';
 
 const SCHEMA = `
 create table users (id integer primary key, username text, password text, quota integer, aff_quota integer);
-create table tokens (id integer primary key); create table channels (id integer primary key);
+create table tokens (id integer primary key, "rate" text); create table channels (id integer primary key);
 create table options ("key" text primary key, "value" text);
 create table top_ups (id integer primary key, user_id integer, amount integer, trade_no text, status text, secret text);
 create table checkins (user_id integer, checkin_date text);
@@ -54,6 +54,7 @@ it('lists options and rows without a counterpart one by one, without revealing t
         'table of_a_fork x-2: a row of a table this import does not know',
         'table without_ids: a table this import does not know, with note',
         'table without_ids row 1: a row of a table this import does not know',
+        'table tokens.rate: a column this import does not know, which may be of a fork; it is not read',
         'table user_subscriptions 1: account 2 has a plan that still covers 400; assign one here',
         'table user_subscriptions 2: account 3 had a plan, which is expired',
       ],
@@ -62,4 +63,15 @@ it('lists options and rows without a counterpart one by one, without revealing t
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+it('rejects the databases of programs whose channel types have other numbers', () => {
+  const tables = new Map([
+    ['users', ['id', 'username', 'password', 'quota', 'aff_quota']],
+    ['tokens', ['id', 'setting']],
+    ['channels', ['id', 'type']],
+    ['options', ['key', 'value']],
+    ['prices', ['model', 'type', 'channel_type', 'input', 'output']],
+  ]);
+  assert.throws(() => detectProgram({ tables }), /one-hub or done-hub, whose data differs/);
 });

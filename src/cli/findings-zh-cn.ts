@@ -31,6 +31,10 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   ['# more rows that are not listed one by one: ##', '另有 # 行未逐一列出：##'],
   ['a table this import does not know, with #', '导入程序不认识的数据表，列：#'],
   ['a row of a table this import does not know', '未知数据表中的一行'],
+  [
+    'a column this import does not know, which may be of a fork; it is not read',
+    '导入程序不认识的列，可能来自衍生版本，不会读取',
+  ],
   ['derived from the channels, which come over', '由渠道生成，渠道会导入'],
   ['the log of requests; it stays in the old database', '请求日志，保留在原数据库中'],
   ['measurements of the old program', '原程序的性能数据'],
@@ -289,6 +293,10 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   [
     'The source has no table #: it is no database of new-api or one-api.',
     '来源没有数据表 #，不是 new-api 或 one-api 的数据库。',
+  ],
+  [
+    'The source is a database of one-hub or done-hub, whose data differs: it cannot be imported.',
+    '来源是 one-hub 或 done-hub 的数据库，其数据结构不同，无法导入。',
   ],
   ["The source's table users has no column #.", '来源的数据表 users 没有列 #。'],
 ];
