@@ -16,3 +16,9 @@ it("reads the period and the kind of Veloera's codes", () => {
   assert.equal(read({ valid_from: String(NOW_SECONDS + 9) }), 'the code is not valid yet');
   assert.match(String(read({ is_gift: '1', max_uses: '-1' })), /^several accounts may use the code/);
 });
+
+it('imports no code that would be redeemed by another text', () => {
+  const reason = 'the code has characters that codes here do not have';
+  for (const key of ['新年快乐', '新年快乐8', '--', 'é1']) assert.equal(read({ key }), reason, key);
+  for (const key of ['HAPPY-2026', 'happy_2026', 'ＨＡＰＰＹ']) assert.equal(read({ key }), undefined, key);
+});

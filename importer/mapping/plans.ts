@@ -1,5 +1,6 @@
 import { isObject } from '../../src/contract/objects.ts';
 import { MAX_MULTIPLIER_DECIMALS } from '../../src/contract/pricing.ts';
+import { normalizeCode } from '../../src/server/plans/codes.ts';
 import { hashToken } from '../../src/server/platform/tokens.ts';
 import type { SourceRow } from '../source.ts';
 import {
@@ -207,6 +208,10 @@ export function mapRedemptionCode(row: SourceRow, now: number): Outcome<Imported
   if (expiresAt !== undefined && expiresAt <= now) return skipped('the code has expired');
   const code = textOf(row, 'key');
   const quota = integerOf(row, 'quota');
+  const others = code.normalize('NFKC').replace(/[0-9a-z]/gi, '');
+  // Codes are compared by these only: a code of other letters would be the same as one of none.
+  if (code !== '' && (normalizeCode(code) === '' || /[\p{L}\p{N}]/u.test(others)))
+    return skipped('the code has characters that codes here do not have');
   if (code === '' || quota <= 0n || quota > MAX_QUOTA) return skipped('the code is empty, or is worth nothing');
   return mapped({
     sourceId: smallIntegerOf(row, 'id'),
