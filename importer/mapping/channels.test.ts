@@ -71,3 +71,16 @@ it('omits deleted channels', () => {
   const reason = 'the channel was deleted there';
   assert.deepEqual(map({ type: '1', deleted_at: '2025-01-01 00:00:00' }), { kind: 'skipped', reason });
 });
+
+it('names the models, the mapping and the headers that it leaves out', () => {
+  const models = ['ok', '豆包', '@cf/meta/llama', 'two words', ...Array.from({ length: 501 }, (_, at) => `m${at}`)];
+  assert.deepEqual(channelOf({ type: '1', models: models.join(',') })?.remarks, [
+    'models left out, whose names cannot be used here: 豆包, @cf/meta/llama, two words',
+    'models left out, because a channel has at most 500: m499, m500',
+  ]);
+  for (const mapping of ['not JSON', '["a"]', '{"a":{"b":"c"}}', '{"a":1}'])
+    assert.deepEqual(channelOf({ type: '1', model_mapping: mapping, header_override: '[]' })?.remarks, [
+      'its model mapping is not one of names to names and was left out',
+      'its extra headers are no object and were left out',
+    ]);
+});

@@ -42,6 +42,8 @@ type HasVendor = (name: string) => name is ChannelVendor;
 
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/;
 const MAX_MODELS = 500;
+/** Characters of a list of names in a remark. */
+const MAX_LISTED = 2_000;
 const MAX_CREDENTIALS = 500;
 const bounded = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
@@ -55,9 +57,18 @@ export function mapChannel(
   const type = typeOf(row, program);
   if (type === undefined) return skipped(`channels of type ${textOf(row, 'type')} have no counterpart`);
   const remarks: string[] = [];
-  const names = splitList(textOf(row, 'models'));
-  const models = [...new Set(names)].filter((name) => MODEL_ID.test(name)).slice(0, MAX_MODELS);
-  if (models.length < new Set(names).size) remarks.push('models with names that cannot be used here were left out');
+  const names = [...new Set(splitList(textOf(row, 'models')))];
+  const [unusable, usable] = [
+    names.filter((name) => !MODEL_ID.test(name)),
+    names.filter((name) => MODEL_ID.test(name)),
+  ];
+  const models = usable.slice(0, MAX_MODELS);
+  if (unusable.length > 0)
+    remarks.push(`models left out, whose names cannot be used here: ${toPlainText(unusable.join(', '), MAX_LISTED)}`);
+  if (usable.length > MAX_MODELS)
+    remarks.push(
+      `models left out, because a channel has at most ${MAX_MODELS}: ${usable.slice(MAX_MODELS).join(', ')}`,
+    );
   const served = modelsByVendor(models, type, hasVendor);
   if (served.length === 0) return skipped(`${type.title} serves no model here in a protocol that is spoken`);
   const left = models.filter((model) => !served.some(([, own]) => own.includes(model)));
@@ -145,11 +156,16 @@ function upstreamOf(
 ): Pick<ImportedChannel, 'modelMapping' | 'extraHeaders' | 'proxy'> | string {
   const { mapping, circular } = resolveModelMappingChains(textOf(row, 'model_mapping'));
   if (circular.length > 0) return `its model mapping goes in a circle: ${circular.join(', ')}`;
+  if (!isMappingOfNames(textOf(row, 'model_mapping')))
+    remarks.push('its model mapping is not one of names to names and was left out');
   const usable = Object.entries(mapping).filter(([from, to]) => MODEL_ID.test(from) && MODEL_ID.test(to));
   if (usable.length < Object.keys(mapping).length)
     remarks.push('part of its model mapping has names that cannot be used here');
   const proxy = objectOf(row, 'setting')?.proxy;
-  const headers = [...organizationOf(row), ...Object.entries(parseObject(textOf(row, 'header_override')) ?? {})];
+  const override = textOf(row, 'header_override');
+  if (!['', 'null'].includes(override) && parseObject(override) === undefined)
+    remarks.push('its extra headers are no object and were left out');
+  const headers = [...organizationOf(row), ...Object.entries(parseObject(override) ?? {})];
   if (headers.some(([, value]) => typeof value !== 'string' || value.includes('{')))
     return 'its extra headers have placeholders, which have no counterpart';
   return {
@@ -157,6 +173,13 @@ function upstreamOf(
     extraHeaders: headers.length === 0 ? undefined : (Object.fromEntries(headers) as Record<string, string>),
     proxy: typeof proxy === 'string' && proxy !== '' ? proxy : undefined,
   };
+}
+
+/** The source calls no upstream with any other mapping. */
+function isMappingOfNames(text: string): boolean {
+  if (['', '{}', 'null'].includes(text)) return true;
+  const mapping = parseObject(text);
+  return mapping !== undefined && Object.values(mapping).every((value) => typeof value === 'string');
 }
 
 /** The organization that pays for the calls, which both programs send to OpenAI only. */
