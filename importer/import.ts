@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
-import { CHANNEL_VENDORS } from '../src/contract/channels.ts';
+import { CHANNEL_VENDORS, changeChannel } from '../src/contract/channels.ts';
 import { formatMessage } from '../src/contract/messages/format-message.ts';
 import { VENDORS, type VendorId } from '../src/contract/model-kinds.ts';
 import { defined } from '../src/contract/objects.ts';
 import { HOUR_MS } from '../src/contract/time-units.ts';
 import { twoFactorSecretCell } from '../src/server/accounts/two-factor.ts';
 import {
+  type CredentialReader,
   changeConnection,
+  credentialReader,
   encryptConnection,
   encryptCredentials,
   parseBaseUrl,
@@ -21,6 +23,7 @@ import { loadConfig } from '../src/server/platform/config.ts';
 import type { Database } from '../src/server/platform/db/database.ts';
 import { appliedMigrations } from '../src/server/platform/db/migrate.ts';
 import { openDatabase } from '../src/server/platform/db/open-database.ts';
+import { validatorFor } from '../src/server/platform/http/schema-validation.ts';
 import { assertMasterKey, openMasterKeys } from '../src/server/platform/master-key.ts';
 import { toWellFormedText } from '../src/server/platform/text.ts';
 import { hashToken } from '../src/server/platform/tokens.ts';
@@ -156,26 +159,54 @@ function importTarget(database: Database<Tables>, vault: Vault, quotaPerUnit: nu
 
   function checkChannels(outcome: Outcome<readonly ImportedChannel[]>): Outcome<readonly ImportedChannel[]> {
     if (outcome.kind === 'skipped') return outcome;
+    const remarks = [...outcome.remarks];
     try {
       const checked = outcome.value.map((channel) => {
-        const { isPrivate } = reachable(channel, vendors.profile(channel.vendor).defaultBaseUrl);
+        const profile = vendors.profile(channel.vendor);
+        const { isPrivate } = reachable(channel, profile.defaultBaseUrl);
+        assertSettings(channel);
         connectionOf(channel, isPrivate);
-        return { isPrivate, channel: isPrivate ? { ...channel, isEnabled: false } : channel };
+        if (isPrivate) remarks.push(describePrivate(channel));
+        const credentials = readCredentials(channel, credentialReader(profile), remarks);
+        return { ...channel, credentials, isEnabled: channel.isEnabled && !isPrivate };
       });
-      const opened = checked.find(({ isPrivate }) => isPrivate)?.channel;
-      if (opened === undefined) return outcome;
-      return mapped(
-        checked.map(({ channel }) => channel),
-        [
-          ...outcome.remarks,
-          `its address ${new URL(opened.baseUrl).host} is a private one or not https: it comes disabled; enable it if it may be called from here`,
-        ],
-      );
+      return mapped(checked, [...new Set(remarks)]);
     } catch (error) {
       if (isAppError(error)) return skipped(formatMessage(error.code, 'en', error.options.params));
       throw error;
     }
   }
+}
+
+const describePrivate = ({ baseUrl }: ImportedChannel): string =>
+  `its address ${new URL(baseUrl).host} is a private one or not https: it comes disabled; enable it if it may be called from here`;
+
+/** Applies the rules for settings that administrators enter. @throws AppError naming the setting */
+function assertSettings({ models, baseUrl, modelMapping, extraHeaders, proxy }: ImportedChannel): void {
+  const settings = { models, base_url: baseUrl, model_mapping: modelMapping, extra_headers: extraHeaders, proxy };
+  const checked = validatorFor(changeChannel.body)(defined(settings));
+  if ('error' in checked) throw checked.error;
+}
+
+/** The usable credentials of a channel. @throws AppError if there are none */
+function readCredentials(
+  { credentials }: ImportedChannel,
+  read: CredentialReader,
+  remarks: string[],
+): ImportedChannel['credentials'] {
+  const usable: ImportedChannel['credentials'][number][] = [];
+  let failure: unknown;
+  for (const { values, enabled } of credentials)
+    try {
+      usable.push({ values: read(values), enabled });
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      failure = error;
+    }
+  if (usable.length === 0) throw failure;
+  const unusable = credentials.length - usable.length;
+  if (unusable > 0) remarks.push(`${unusable} of its keys have characters that no key has and are left out`);
+  return usable;
 }
 
 /** Parses a channel's base URL and marks private addresses. @throws AppError for an invalid address */

@@ -139,6 +139,30 @@ forEachDatabase((name, open) => {
       ]);
     });
 
+  it('imports no header and no key that a request cannot carry', async () => {
+    const { kysely, applied } = await importOf(async ({ run }) => {
+      await run(`update channels set header_override = '{"X-Title":"标题"}' where id = 2`);
+      await run('update channels set "key" = ? where id = 6', ['["good-key","sk-…3f9","br\\noken"]']);
+      await run('update channels set "key" = \'sk-…3f9\' where id = 10');
+    });
+    const channels = await kysely.selectFrom('channels').select('name').execute();
+    const names = channels.map(({ name: title }) => title);
+    for (const number of [2, 10]) assert.ok(!names.includes(`Channel ${number}`), String(number));
+    assert.ok(names.includes('Channel 6'));
+    const texts = applied.findings
+      .filter(({ kind }) => kind === 'channel')
+      .map(({ source, text }) => `${source} ${text}`);
+    for (const part of [
+      /^2 extra_headers\.X-Title does not have the expected form\.$/,
+      /^6 1 of its keys have characters that no key has and are left out$/,
+      /^10 credentials contain characters that no key has/,
+    ])
+      assert.ok(
+        texts.some((text) => part.test(text)),
+        `${part}: ${texts.join('; ')}`,
+      );
+  });
+
   it('lists a video without a state, and passes over a number that is no id of a key', async () => {
     const { applied } = await importOf(async ({ run }) => {
       await run("update tasks set status = null, progress = '100%' where id = 2");

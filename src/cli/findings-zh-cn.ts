@@ -132,11 +132,13 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   ['several accounts may use the code; such codes have no counterpart', '该兑换码可供多个账号使用，此处没有对应'],
   ['the code is not valid yet', '该兑换码尚未生效'],
   ['the code has expired', '该兑换码已过期'],
+  ['the code has characters that codes here do not have', '兑换码含有此处兑换码没有的字符'],
   ['the code is empty, or is worth nothing', '兑换码为空，或没有价值'],
 
   // Channels
   ['channels of type # have no counterpart', '类型 # 的渠道没有对应'],
-  ['models with names that cannot be used here were left out', '名称无法在此使用的模型已略去'],
+  ['models left out, whose names cannot be used here: #', '名称无法在此使用、已略去的模型：#'],
+  ['models left out, because a channel has at most #: #', '一个渠道最多 # 个模型，已略去：#'],
   ['# serves no model here in a protocol that is spoken', '# 没有协议受支持的模型'],
   ['not carried over, their protocol is not spoken here: #', '未导入，协议不受支持：#'],
   ['the channel was deleted there', '该渠道在原程序中已删除'],
@@ -150,9 +152,12 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
   ],
   ['key # does not have the form that # needs', '密钥 # 不符合 # 要求的格式'],
   ['only # keys of it fit into one channel', '一个渠道只能容纳其中 # 个密钥'],
+  ['# of its keys have characters that no key has and are left out', '有 # 个密钥含有密钥不会有的字符，已略去'],
   ['key # is there twice', '密钥 # 重复'],
   ['its model mapping goes in a circle: #', '模型映射存在循环：#'],
   ['part of its model mapping has names that cannot be used here', '部分模型映射的名称无法在此使用'],
+  ['its model mapping is not one of names to names and was left out', '模型映射不是名称到名称的对象，已略去'],
+  ['its extra headers are no object and were left out', '附加请求头不是对象，已略去'],
   ['its extra headers have placeholders, which have no counterpart', '附加请求头含占位符，此处没有对应'],
   [
     'its address # is a private one or not https: it comes disabled; enable it if it may be called from here',

@@ -211,7 +211,7 @@ export function decryptOr<T extends object>(decrypt: () => T, otherwise: T): T {
 const MAX_LENGTH = 16_384;
 
 /** Returns normalized keys; throws `invalid_request` for keys that are not those of the vendor. */
-type CredentialReader = (values: CredentialValues) => CredentialValues;
+export type CredentialReader = (values: CredentialValues) => CredentialValues;
 
 /** Returns the reader of a vendor's keys. */
 export function credentialReader({
