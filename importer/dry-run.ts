@@ -12,6 +12,7 @@ export function dryRunVisitor(
   identities: readonly string[],
 ): ImportVisitor {
   const given = { usernames: new Set<string>(), emails: new Set<string>() };
+  const codes = new Set<string>();
   return {
     channels: async () => {},
     models: async () => {},
@@ -34,10 +35,14 @@ export function dryRunVisitor(
     },
     async codes(rows) {
       const sealed = new Map(valuesOf(rows).map(({ code }) => [code, target.sealCode(code).hash]));
-      const known = await store.knownCodes([...sealed.values()]);
-      return rows.map((row) =>
-        isOneOf(row, ({ code }) => known.has(sealed.get(code) ?? '')) ? { ...row, outcome: KNOWN_CODE } : row,
-      );
+      for (const hash of await store.knownCodes([...sealed.values()])) codes.add(hash);
+      const isTaken = ({ code }: { readonly code: string }): boolean => {
+        const hash = sealed.get(code) ?? '';
+        const taken = codes.has(hash);
+        codes.add(hash);
+        return taken;
+      };
+      return rows.map((row) => (isOneOf(row, isTaken) ? { ...row, outcome: KNOWN_CODE } : row));
     },
     endedTasks: async (rows) =>
       withIdRemarks(rows, await new TaskPaymentImportStore().takenPublicIds(store.kysely, valuesOf(rows))),

@@ -262,6 +262,8 @@ async function readKeys(
   const options = await readOptions(context.source);
   const seen = new Set<string>();
   for await (const page of pagesOf(context, 'tokens')) {
+    // Blanks that only SQL tells apart.
+    const ofPage = new Set<string>();
     const rows = page.map((row): MappedRow<ImportedKey> => {
       const outcome = mapKey(row);
       const sourceId = smallIntegerOf(row, 'id');
@@ -269,7 +271,9 @@ async function readKeys(
       const { hash, group, userId } = outcome.value;
       const accountGroup = imported.get(userId);
       if (accountGroup === undefined) return { sourceId, outcome: skipped('its account did not come over') };
-      if (seen.has(hash)) return { sourceId, outcome: skipped('another key there has the same value') };
+      if (seen.has(hash) || ofPage.has(hash))
+        return { sourceId, outcome: skipped('another key there has the same value') };
+      ofPage.add(hash);
       if (repeated.has(hash)) seen.add(hash);
       const remark = describeKeyGroup(group, accountGroup, options);
       if (remark === undefined) return { sourceId, outcome };

@@ -1,13 +1,20 @@
 import type { Role } from '../src/contract/account-fields.ts';
+import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { AccountImportStore } from './import-store.ts';
 import { type ImportedUser, isPrivileged } from './mapping/accounts.ts';
-import { skipped, toPlainText } from './mapping/values.ts';
+import { type Outcome, skipped, toPlainText } from './mapping/values.ts';
 import type { MappedRow } from './visitor.ts';
 
 /** The outcome of a key that already exists here. */
 export const KNOWN_KEY = skipped('there is a key with the same value here already');
 /** The outcome of a code that already exists here. */
 export const KNOWN_CODE = skipped('there is a code with the same value here already');
+
+const KNOWN_VALUE = skipped('its value was here already when it was imported');
+
+/** The outcome of a row that an import did not write although it could be mapped. */
+export const knownOutcome = (kind: ImportKind): Outcome<never> =>
+  kind === 'key' ? KNOWN_KEY : kind === 'code' ? KNOWN_CODE : KNOWN_VALUE;
 
 /** Skips accounts that an undo of an earlier import kept, because their money would be imported twice. */
 export async function withoutKept<T>(

@@ -6,7 +6,7 @@ import { findWrongEndedTasks } from './ended-tasks.ts';
 import { type AccountImportStore, grantRef, NO_LOGIN_EMAIL } from './import-store.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
 import type { ModelImportStore, PlanImportStore, StoredGroupPlan, StoredModel } from './model-store.ts';
-import { withNameRemarks, withRankRemarks } from './row-remarks.ts';
+import { knownOutcome, withNameRemarks, withRankRemarks } from './row-remarks.ts';
 import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-store.ts';
 import { isSameModel } from './undo.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
@@ -197,7 +197,7 @@ export class Verifier implements ImportVisitor {
       const target = targets.get(row.sourceId)?.target;
       if (target === undefined) this.#report(kind, String(row.sourceId), 'it was not dealt with');
       if (row.outcome.kind === 'skipped' || (target !== null && target !== undefined)) return row;
-      return { ...row, outcome: { kind: 'skipped', reason: 'its value was here already when it was imported' } };
+      return { ...row, outcome: knownOutcome(kind) };
     });
     return { rows: decided, targets };
   }

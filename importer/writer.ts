@@ -6,7 +6,7 @@ import type { ImportTarget } from './import-target.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
 import type { ModelImportStore, PlanImportStore } from './model-store.ts';
-import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept } from './row-remarks.ts';
+import { KNOWN_CODE, KNOWN_KEY, knownOutcome, withNameRemarks, withoutKept } from './row-remarks.ts';
 import { findTaskOwners, type TaskOwnerDependencies, type TaskPaymentImportStore, taskIdOf } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
 
@@ -248,7 +248,7 @@ export class ImportWriter implements ImportVisitor {
     const done = rows.flatMap((row): MappedRow<T>[] => {
       const target = known.get(row.sourceId)?.target;
       if (target === undefined) return [];
-      return [target === null && row.outcome.kind === 'mapped' ? { ...row, outcome: TURNED_DOWN } : row];
+      return [target === null && row.outcome.kind === 'mapped' ? { ...row, outcome: knownOutcome(kind) } : row];
     });
     return { fresh, done };
   }
@@ -267,8 +267,6 @@ export class ImportWriter implements ImportVisitor {
       }));
   }
 }
-
-const TURNED_DOWN = { kind: 'skipped', reason: 'its value was here already when it was imported' } as const;
 
 /** Inserts unfinished videos to continue here, holding the amount paid for them until they end. */
 async function addUnfinishedTasks(

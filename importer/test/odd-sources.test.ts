@@ -163,6 +163,23 @@ forEachDatabase((name, open) => {
       );
   });
 
+  it('imports keys and codes that are equal here once', async () => {
+    const { applied } = await importOf(async ({ run }) => {
+      await run('update tokens set "key" = (select "key" from tokens where id = 1) || ? where id = 2', ['\n']);
+      for (const [id, key] of ['HAPPY-2026', 'happy2O26'].entries())
+        await run(
+          'insert into redemptions (id, user_id, "key", status, name, quota, created_time) values (?, 1, ?, 1, ?, 7, 1)',
+          [50 + id, key, 'spring'],
+        );
+    });
+    const listed = applied.findings.filter(({ text }) => /the same value/.test(text));
+    assert.deepEqual(
+      listed.map(({ kind, source }) => `${kind} ${source}`),
+      ['key 2', 'code 51'],
+    );
+    assert.equal(applied.sums.codes, '1007');
+  });
+
   it('lists a video without a state, and passes over a number that is no id of a key', async () => {
     const { applied } = await importOf(async ({ run }) => {
       await run("update tasks set status = null, progress = '100%' where id = 2");
