@@ -9,6 +9,7 @@ import { AdminClient } from '../admin-client.ts';
 import { type SoraUpstream, startSoraUpstream } from '../channels/sora-upstream.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import { forEachDatabase } from '../for-each-database.ts';
+import { middayClock } from '../midday-clock.ts';
 import { type SandboxService, startSandboxService } from '../service-with-sandbox.ts';
 
 describe('sheets of videos', () => {
@@ -22,6 +23,7 @@ describe('sheets of videos', () => {
       upstream.finishes = true;
       service = await startSandboxService(await freshUrl(), {
         env: { ARTIFACTS: 'disk', ARTIFACTS_DIR: folder, ARTIFACTS_MIN_FREE_GB: '0' },
+        overrides: { clock: middayClock },
         sandbox: { simulators: [] },
       });
       await service.operator.addChannel({
