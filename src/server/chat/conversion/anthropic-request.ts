@@ -7,6 +7,7 @@ import {
   dropOthers,
   fieldSet,
   fieldTable,
+  largestBudget,
   listAt,
   notExpressibleError,
   numberAt,
@@ -251,13 +252,15 @@ function readReasoning(
  * adaptive thinking).
  */
 const ADAPTIVE_MODEL = /claude-(?:[a-z]+-)?(?:4[-.][6-9]|[5-9])/;
+const DEFAULT_BUDGET = 8_192;
 /** Budget in tokens for each effort, for the models that accept a budget. */
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 1_024,
   low: 2_048,
-  medium: 8_192,
+  medium: DEFAULT_BUDGET,
   high: 16_384,
   xhigh: 32_768,
+  max: 32_768,
 };
 const MIN_BUDGET = 1_024;
 /** Characters of an id that Anthropic refuses; calls of other vendors' models may contain them. */
@@ -550,10 +553,8 @@ function writeReasoning(
   }
   if (ADAPTIVE_MODEL.test(target.model))
     return { thinking: { type: 'adaptive' }, config: { effort: toEffort(reasoning, target.model) } };
-  const budget = Math.min(
-    reasoning.budget ?? BUDGETS[reasoning.effort ?? 'medium'] ?? MIN_BUDGET,
-    target.maxTokens - 1,
-  );
+  const ofEffort = Math.min(BUDGETS[reasoning.effort ?? ''] ?? DEFAULT_BUDGET, largestBudget(target));
+  const budget = Math.min(reasoning.budget ?? ofEffort, target.maxTokens - 1);
   if (budget < MIN_BUDGET) {
     notes.drop(reasoning.path);
     return { config: {} };

@@ -267,6 +267,12 @@ export const notExpressibleError = (
   why = 'cannot be expressed for the upstream of this model',
 ): AppError => invalidRequest(`${path} ${why}.`, path);
 
+/**
+ * The largest budget to choose for an effort: reasoning counts against the limit of output tokens, and a fifth of that
+ * is left for the answer, which would otherwise be empty.
+ */
+export const largestBudget = ({ maxTokens }: UpstreamRequestParameters): number => Math.floor(maxTokens * 0.8);
+
 /** The largest reasoning budget, in tokens, that each effort represents. */
 const EFFORTS: readonly (readonly [limit: number, effort: string])[] = [
   [4_095, 'low'],

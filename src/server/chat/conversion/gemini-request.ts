@@ -6,6 +6,7 @@ import {
   dropOthers,
   fieldSet,
   fieldTable,
+  largestBudget,
   mediaKind,
   notExpressibleError,
   numberAt,
@@ -484,10 +485,11 @@ const AUTOMATIC_BUDGET = -1;
 /** Requests reasoning summaries, because other dialects show them. */
 function writeThinking(
   reasoning: Reasoning | undefined,
-  { model }: UpstreamRequestParameters,
+  target: UpstreamRequestParameters,
   notes: DroppedFields,
 ): object | undefined {
   if (reasoning === undefined) return undefined;
+  const { model } = target;
   const { mode, effort, budget } = reasoning;
   if (LEVEL_MODEL.test(model)) {
     const level =
@@ -497,7 +499,10 @@ function writeThinking(
   const [, least = 1, most = Number.POSITIVE_INFINITY] = BUDGET_RANGES.find(([pattern]) => pattern.test(model)) ?? [];
   const isOff = mode === 'off';
   if (isOff && !ALWAYS_THINKING_MODEL.test(model)) return { thinkingBudget: 0 };
-  const wanted = isOff ? 0 : (budget ?? BUDGETS[effort ?? ''] ?? AUTOMATIC_BUDGET);
+  const ofEffort = BUDGETS[effort ?? ''];
+  const wanted = isOff
+    ? 0
+    : (budget ?? (ofEffort === undefined ? AUTOMATIC_BUDGET : Math.min(ofEffort, largestBudget(target))));
   if (wanted === AUTOMATIC_BUDGET) return { includeThoughts: true, thinkingBudget: wanted };
   const given = Math.min(Math.max(wanted, least), most);
   if (given !== wanted) notes.drop(reasoning.path);

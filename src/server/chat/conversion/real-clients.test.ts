@@ -471,6 +471,21 @@ describe('requests of real clients', () => {
     }
   });
 
+  // BerriAI/litellm #38836, lsdefine/GenericAgent #707
+  it('have an effort whose budget of reasoning would leave no token for the answer, or one that few know', () => {
+    const budgetOf = (effort: string, to: Dialect) => {
+      const { thinking, generationConfig } = convert({ reasoning_effort: effort }, to).sent as UntrustedObject;
+      const { thinkingConfig } = (generationConfig ?? {}) as UntrustedObject;
+      return (thinking ?? thinkingConfig) as UntrustedObject;
+    };
+    for (const effort of ['medium', 'high', 'xhigh', 'max', 'unknown'])
+      assert.deepEqual(budgetOf(effort, ANTHROPIC_MESSAGES_DIALECT), { type: 'enabled', budget_tokens: 3_276 }, effort);
+    for (const effort of ['medium', 'high', 'xhigh', 'max'])
+      assert.deepEqual(budgetOf(effort, GEMINI_DIALECT), { includeThoughts: true, thinkingBudget: 3_276 }, effort);
+    assert.deepEqual(budgetOf('low', ANTHROPIC_MESSAGES_DIALECT), { type: 'enabled', budget_tokens: 2_048 });
+    assert.deepEqual(budgetOf('low', GEMINI_DIALECT), { includeThoughts: true, thinkingBudget: 2_048 });
+  });
+
   // automazeio/vibeproxy #411, router-for-me/CLIProxyAPI #1165, lbjlaq/Antigravity-Manager #506
   it("have Anthropic's blocks and tools in chat completions, as Cursor's agent sends for models named like Claude", () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
