@@ -85,6 +85,9 @@ describe('requests of real clients', () => {
     );
     const gemini = convert({ messages }, GEMINI_DIALECT);
     assert.deepEqual(gemini.sent.contents, [{ role: 'user', parts: [{ text: 'Write a haiku.' }] }]);
+    const { instructions, input } = convert({ messages }, RESPONSES_DIALECT).sent;
+    const developer = { role: 'developer', content: [{ type: 'input_text', text: 'Write a haiku.' }] };
+    assert.deepEqual([instructions, input], [undefined, [developer]], 'an empty input would be refused');
   });
 
   it('repeat arguments that are not JSON, or send the object itself', () => {

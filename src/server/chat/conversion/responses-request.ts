@@ -267,6 +267,9 @@ export function writeResponsesRequest(
     if (unknown !== undefined) notes.drop(unknown.path);
   for (const { cache } of [...system, ...tools]) if (cache !== undefined) notes.drop(cache.path);
   const [first] = system;
+  const items = messages.flatMap((message) => writeMessage(message, notes));
+  // An empty input is refused, whatever the instructions say.
+  const isInstruction = system.length === 1 && items.length > 0;
   const effort = toOpenAiReasoningEffort(reasoning, target, notes);
   const { temperature, top_p } = toOpenAiSampling(
     { temperature: settings.temperature, topP: settings.topP },
@@ -275,10 +278,10 @@ export function writeResponsesRequest(
   );
   return {
     model: target.model,
-    instructions: system.length === 1 ? first?.text : undefined,
+    instructions: isInstruction ? first?.text : undefined,
     input: [
-      ...(system.length > 1 ? [{ role: 'developer', content: system.map(toInputText) }] : []),
-      ...messages.flatMap((message) => writeMessage(message, notes)),
+      ...(isInstruction || system.length === 0 ? [] : [{ role: 'developer', content: system.map(toInputText) }]),
+      ...items,
     ],
     [target.maxTokensKey]: Math.max(target.maxTokens, MIN_RESPONSES_TOKENS),
     stream: target.stream || undefined,
