@@ -7,15 +7,17 @@ import { DARK, FONTS, GRAY, RADII, TEXT_SIZES } from '../design/tokens.ts';
 const ACCENT = Array.from({ length: 10 }, (_, shade) => `var(--rg-accent-${shade})`) as unknown as MantineColorsTuple;
 
 /**
- * Pastes `1,000` as the thousand that both languages of the console mean by it, and full-width digits as digits. Mantine
- * takes a single comma for a decimal one.
+ * Pastes `1,000` as the thousand that both languages of the console mean by it, also with a sign or a unit, and
+ * full-width characters as their plain ones. Mantine takes a single comma for a decimal one, and drops a full-width one.
  */
 function pasteNumber(event: ClipboardEvent): void {
   const given = event.clipboardData.getData('text');
-  const plain = given.normalize('NFKC').trim();
-  const text = /^\d{1,3}(,\d{3})+$/.test(plain) ? plain.replaceAll(',', '') : plain;
+  const plain = given.normalize('NFKC').replace(/[^\d.,。-]/g, '');
+  const text = /^-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain)
+    ? plain.replaceAll(',', '')
+    : plain.replace(/^([^.,。]*)[,。]([^.,。]*)$/, '$1.$2');
   // Of several separators Mantine knows which one is decimal.
-  if (text === given || text.includes(',')) return;
+  if (text === given || /[.,。].*[.,。]/.test(text)) return;
   event.preventDefault();
   event.stopPropagation();
   document.execCommand('insertText', false, text);

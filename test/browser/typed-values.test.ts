@@ -82,9 +82,20 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
       ['1,5', '1.5'],
       [' 42\n', '42'],
       ['１２', '12'],
+      ['1，5', '1.5'],
+      ['-1,000', '-1000'],
+      ['+1,000', '1000'],
+      ['¥1,000.5', '1000.5'],
+      ['1,000 credits', '1000'],
+      ['0,5', '0.5'],
+      ['0。5', '0.5'],
+      ['0,125', '0.125'],
+      ['1.000,5', '1000.5'],
+      ['1 000', '1000'],
     ] as const)
       assert.equal(await paste(amount, text), number, text);
     assert.equal(await paste(rate, '60,000'), '60000');
+    assert.equal(await paste(rate, '60,000 tokens'), '60000');
     await amount.fill('');
     for (const letter of '0。5') await page.keyboard.insertText(letter);
     assert.equal(await amount.inputValue(), '0.5');
