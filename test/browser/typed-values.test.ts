@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { authenticate, type BrowserFixture, openBrowserFixture, waitForContent } from './browser-fixture.ts';
+import {
+  authenticate,
+  type BrowserFixture,
+  navigateWithin,
+  openBrowserFixture,
+  waitForContent,
+} from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
@@ -154,6 +160,19 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
     assert.deepEqual({ name: channel.name, priority: channel.priority }, { name: 'Renamed', priority: 7 });
     const priority = page.getByRole('textbox', { name: adminChannels.channels.priority });
     assert.equal(await priority.inputValue(), '7', 'the form shows the other change once its own is saved');
+  });
+
+  it('shows the values of the model that is opened, not what was entered for another one', async () => {
+    const { root } = fixture.running;
+    const [first, second] = await root.ok<{ id: string }[]>('GET', '/api/admin/models?page_size=2');
+    const inputs = () =>
+      page.evaluate(`[...document.querySelectorAll('main form input')].map(({ value, checked }) => value + checked)`);
+    await open(`/admin/models/${first?.id}`);
+    const before = await inputs();
+    await navigateWithin(page, `/admin/models/${second?.id}`);
+    await page.locator('main form').getByRole('switch').last().click({ force: true });
+    await navigateWithin(page, `/admin/models/${first?.id}`);
+    assert.deepEqual(await inputs(), before);
   });
 
   it('asks browsers not to fill the password of the administrator into the secrets of channels', async () => {

@@ -77,7 +77,7 @@ export function ModelPage() {
       </Page>
     );
   }
-  return <ModelDetails model={model.data} perUnit={status.quota_per_unit} />;
+  return <ModelDetails key={model.data.id} model={model.data} perUnit={status.quota_per_unit} />;
 }
 
 interface ModelDetailsProps {

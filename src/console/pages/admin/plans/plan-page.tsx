@@ -67,7 +67,7 @@ export function PlanPage() {
   const { data: status } = useStatus();
   const card = useQuery(dataQuery(adminGetPackageCard, { params: { id } }));
   if (card.data !== undefined && status !== undefined)
-    return <PlanDetails card={card.data} perUnit={status.quota_per_unit} />;
+    return <PlanDetails key={card.data.id} card={card.data} perUnit={status.quota_per_unit} />;
   if (card.error === null) return <PageLoadingIndicator />;
   return (
     <Page title={t('all')} subtitle={<RouteLink to="/admin/packages">{t('all')}</RouteLink>} size="sm">
