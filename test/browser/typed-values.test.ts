@@ -133,6 +133,13 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
     );
   });
 
+  const refetchAll = (): Promise<void> =>
+    page.evaluate(`(() => {
+      const now = Date.now;
+      Date.now = () => now() + 60_000;
+      dispatchEvent(new Event('visibilitychange'));
+    })()`);
+
   it('keeps what is entered when somebody else changes the channel, and saves both changes', async () => {
     const { root } = fixture.running;
     const { id } = await root.ok<{ id: number }>('POST', '/api/admin/channels', {
@@ -146,11 +153,7 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
     await name.fill('Renamed');
     await root.ok('PUT', `/api/admin/channels/${id}`, { priority: 7 });
     const refetched = page.waitForResponse((response) => response.url().endsWith(`/api/admin/channels/${id}`));
-    await page.evaluate(`(() => {
-      const now = Date.now;
-      Date.now = () => now() + 60_000;
-      dispatchEvent(new Event('visibilitychange'));
-    })()`);
+    await refetchAll();
     await refetched;
     await page.waitForTimeout(200);
     assert.equal(await name.inputValue(), 'Renamed');
@@ -173,6 +176,24 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
     await page.locator('main form').getByRole('switch').last().click({ force: true });
     await navigateWithin(page, `/admin/models/${first?.id}`);
     assert.deepEqual(await inputs(), before);
+  });
+
+  it('does not undo what somebody else changes while an account is edited', async () => {
+    const { root } = fixture.running;
+    const { id } = await fixture.running.signUp('edited');
+    await open(`/admin/users/${id}`);
+    await page.getByRole('button', { name: STRINGS.en.app.edit, exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: STRINGS.en.admin.users.displayName }).fill('Edited');
+    await root.ok('PUT', `/api/admin/users/${id}`, { status: 2 });
+    const refetched = page.waitForResponse((response) => response.url().endsWith(`/api/admin/users/${id}`));
+    await refetchAll();
+    await refetched;
+    await page.waitForTimeout(200);
+    await dialog.getByRole('button', { name: STRINGS.en.app.save }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const user = await root.ok<{ display_name: string; status: number }>('GET', `/api/admin/users/${id}`);
+    assert.deepEqual({ display_name: user.display_name, status: user.status }, { display_name: 'Edited', status: 2 });
   });
 
   it('asks browsers not to fill the password of the administrator into the secrets of channels', async () => {

@@ -117,7 +117,8 @@ interface LimitsDialogProps extends OfOrganization {
 function LimitsDialog({ organization, onClose }: LimitsDialogProps) {
   const { t } = useTranslation(['organizations', 'app']);
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
-  const old = toLimitDraft(organization, perUnit);
+  // As opened: a version that was fetched meanwhile would make changes of others look like those of this form.
+  const [old] = useState(() => toLimitDraft(organization, perUnit));
   const { draft, set } = useFormValues(old);
   const params = { id: String(organization.id) };
   const save = useSaveAndClose(

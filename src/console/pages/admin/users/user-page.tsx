@@ -196,8 +196,10 @@ function AccountPanel({ user }: { readonly user: User }) {
 }
 
 /** Sends only changed fields, so that two administrators do not overwrite each other's changes. */
-function EditUserDialog({ user, onClose }: { readonly user: User; readonly onClose: () => void }) {
+function EditUserDialog({ user: newest, onClose }: { readonly user: User; readonly onClose: () => void }) {
   const { t } = useTranslation(['admin', 'app']);
+  // Compared with a version that was fetched meanwhile, what another administrator has changed would be changed back.
+  const [user] = useState(newest);
   const mayGive = useCanManageRole();
   const old = { display_name: user.display_name, email: user.email, role: user.role, status: toStatus(user.status) };
   const perUnit = useStatus().data?.quota_per_unit ?? 500_000;
