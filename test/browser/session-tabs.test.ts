@@ -114,6 +114,12 @@ describe('sessions in several tabs and limited browsers', {
     await page.getByText(app.filesMissing).waitFor();
     await page.waitForTimeout(500);
     assert.ok(loads <= 2, `${loads} loads`);
+    // Later, after a restart of the service, still.
+    await page.evaluate(`performance.now = () => 60_000`);
+    await page.route('**/api/status', (route) => route.abort());
+    await page.getByText(app.reconnecting, { exact: true }).waitFor();
+    await page.unroute('**/api/status');
+    await page.getByText(app.filesMissing).waitFor();
     await page.unroute(files);
     await page.getByRole('button', { name: app.tryAgain }).click();
     await page.getByRole('heading', { name: account.security.title }).waitFor();

@@ -2,7 +2,7 @@ import { Box, Button, Center, Container, Group, Loader, Stack, Text, ThemeIcon, 
 import { IconMovieOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ErrorComponentProps, Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { WIDTHS } from '../../design/tokens.ts';
 import { fetchStatus } from '../data/api-client.ts';
@@ -137,7 +137,7 @@ function Reconnecting() {
     gcTime: 0,
     refetchInterval: RETRY_MS,
   });
-  const mayHelp = !wasJustReloaded();
+  const [mayHelp] = useState(() => !wasJustReloaded());
   useEffect(() => {
     if (isSuccess && mayHelp) location.reload();
   }, [isSuccess, mayHelp]);
