@@ -100,4 +100,26 @@ describe('the playground in Chromium', { skip: chromiumPath === undefined && !pr
     await page.getByRole('article').nth(1).waitFor();
     await page.context().close();
   });
+
+  it('keeps no conversation that is deleted while its answer arrives', async () => {
+    const { playground } = STRINGS.en;
+    const page = await fixture.open();
+    await signIn(page, ROOT.username, ROOT.password, '/playground');
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/chat/completions', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole('textbox', { name: playground.message }).fill('A secret');
+    await page.getByRole('button', { name: playground.send }).click();
+    await page.getByRole('button', { name: playground.forget.replace('{{name}}', 'A secret') }).click();
+    answer();
+    await page.getByRole('article').nth(1).waitFor();
+    await page.getByRole('button', { name: playground.send }).waitFor();
+    assert.doesNotMatch(String(await page.evaluate(`JSON.stringify(localStorage)`)), /A secret/);
+    await page.context().close();
+  });
 });

@@ -81,7 +81,8 @@ export function ChatPlayground() {
     const answered = { savedAt: Date.now(), turns: [...asked.turns, answer] };
     // Meanwhile settings may have been changed, or another conversation opened.
     setCurrent((shown) => (shown.id === asked.id ? { ...shown, ...answered } : shown));
-    setKept(storeConversation({ ...asked, ...answered }));
+    // Or this one been deleted, as at the sign-out, after which the browser keeps nothing of the account.
+    if (readConversations().some(({ id }) => id === asked.id)) setKept(storeConversation({ ...asked, ...answered }));
   };
   return (
     <Grid gap="lg">
