@@ -365,6 +365,8 @@ setSignedOutListener(() => {
 
 onUserChange((id) => {
   const { pathname, href, search } = router.state.location;
+  // These show nothing of an account.
+  if (/^\/(register|forgot|reset|confirm)/.test(pathname)) return;
   if (pathname === '/sign-in') {
     if (id !== undefined) location.assign(toSafeRedirectPath(search.back));
   } else if (id !== undefined) {

@@ -51,6 +51,21 @@ describe('sessions in several tabs and limited browsers', {
     await first.context().close();
   });
 
+  it('leaves pages alone that show nothing of an account', async () => {
+    const first = await fixture.open();
+    await first.goto('/register');
+    const username = first.locator('input[autocomplete=username]');
+    await username.fill('newcomer');
+    const second = await first.context().newPage();
+    await signInOnPage(second, 'mila', PASSWORD);
+    await signOut(second);
+    await second.waitForURL(/\/sign-in/);
+    await first.waitForTimeout(300);
+    assert.match(first.url(), /\/register$/);
+    assert.equal(await username.inputValue(), 'newcomer');
+    await first.context().close();
+  });
+
   it('says that the sign-out failed without the service, where the session would last', async () => {
     const page = await fixture.open();
     await signIn(page, 'mila', PASSWORD, '/account/profile');
