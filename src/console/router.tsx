@@ -373,6 +373,7 @@ onUserChange((id) => {
     // The page shows another account than its next request would be for.
     location.reload();
   } else {
+    clearUserId();
     queryClient.clear();
     void router.navigate({ to: '/sign-in', search: { back: href } });
   }

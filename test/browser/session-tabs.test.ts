@@ -66,6 +66,30 @@ describe('sessions in several tabs and limited browsers', {
     await first.context().close();
   });
 
+  it('acts for no organization after the sign-out of another tab', async () => {
+    const { root } = fixture.running;
+    const { slug } = await root.ok<{ slug: string }>('POST', '/api/organizations', { name: 'Acme', slug: 'acme' });
+    const first = await fixture.open();
+    await authenticate(first, ROOT.username, ROOT.password);
+    await first.addInitScript(`if (sessionStorage.getItem('entered') === null) {
+      sessionStorage.setItem('entered', '1');
+      localStorage.setItem('reelgate.organization', ${JSON.stringify(slug)});
+    }`);
+    await first.goto('/account/profile');
+    await waitForContent(first);
+    const second = await first.context().newPage();
+    await second.goto('/account/profile');
+    await waitForContent(second);
+    await signOut(second);
+    await first.waitForURL(/\/sign-in\?back=/);
+    const self = first.waitForRequest(/\/api\/user\/self$/);
+    await first.locator('input[autocomplete^=username]').fill(ROOT.username);
+    await first.locator('input[autocomplete=current-password]').fill(ROOT.password);
+    await first.keyboard.press('Enter');
+    assert.equal((await self).headers()['x-organization'], undefined);
+    await first.context().close();
+  });
+
   it('says that the sign-out failed without the service, where the session would last', async () => {
     const page = await fixture.open();
     await signIn(page, 'mila', PASSWORD, '/account/profile');
