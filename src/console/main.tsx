@@ -69,6 +69,11 @@ const MAX_WAIT_MS = 1_000;
 const MAX_WAIT_FOR_DATA_MS = 150;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+// Held down on a button, Enter clicks it again and again, and each click could start and charge another video.
+addEventListener('keydown', (event) => {
+  if (event.repeat && event.key === 'Enter' && event.target instanceof HTMLButtonElement) event.preventDefault();
+});
+
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 translateValidationMessages();

@@ -252,6 +252,25 @@ describe('results, ideas and models of the studio', { skip: chromiumPath === und
     await assert.rejects(repeated, /Timeout/);
     await page.keyboard.up('Enter');
     await page.keyboard.up('Control');
+    let started = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && /videos$/.test(request.url())) started += 1;
+    });
+    const hold = async (key: string): Promise<void> => {
+      started = 0;
+      for (let times = 0; times < 20; times += 1) {
+        await page.keyboard.down(key);
+        await page.waitForTimeout(40);
+      }
+      await page.keyboard.up(key);
+      await page.waitForTimeout(500);
+      assert.equal(started, 1, key);
+    };
+    await page.locator('#generate').focus();
+    await hold('Enter');
+    await page.locator('#stage').getByRole('article', { name: 'A heron' }).locator('video').waitFor();
+    await page.locator('h1').click();
+    await hold('v');
     await page.context().close();
   });
 

@@ -208,7 +208,7 @@ const ShortcutsDialog = lazy(() => import('./shortcuts-dialog.tsx'));
 function ShortcutList() {
   const [opened, setOpened] = useState(false);
   // With or without Shift, depending on the keyboard.
-  useHotkeys(['?', 'shift+?'].map((key) => [key, single(showShortcuts)] as [string, () => void]));
+  useHotkeys(['?', 'shift+?'].map((key) => [key, single(showShortcuts)] as const));
   useEffect(() => onShowShortcuts(() => setOpened(true)), []);
   if (!opened) return null;
   return (

@@ -77,14 +77,25 @@ export const hasSingleKeys = (): boolean => localStorage.getItem(STORAGE_KEY) !=
 /** Switches the keys without a modifier on or off, in this browser. */
 export const setSingleKeys = (isOn: boolean): void => localStorage.setItem(STORAGE_KEY, isOn ? 'on' : 'off');
 
-/** Wraps the action of a key without a modifier: it does nothing in a dialog, or if these keys are switched off. */
-export const single = (act: () => void): (() => void) =>
-  outsideDialogs(() => {
+type OnKey = (event: { readonly repeat: boolean }) => void;
+
+/**
+ * Wraps the action of a key: it does nothing in a dialog, and acts once however long the key is held down, because each
+ * repetition could start and charge another video.
+ */
+export const once =
+  (act: () => void): OnKey =>
+  ({ repeat }) =>
+    repeat || outsideDialogs(act)();
+
+/** Wraps the action of a key without a modifier, which does nothing if these keys are switched off. */
+export const single = (act: () => void): OnKey =>
+  once(() => {
     if (hasSingleKeys()) act();
   });
 
 /** Clicks the button with the given `aria-keyshortcuts`. */
-export const pressOnKey = (key: string): (() => void) =>
+export const pressOnKey = (key: string): OnKey =>
   single(() => document.querySelector<HTMLElement>(`[aria-keyshortcuts="${key}"]`)?.click());
 
 /** Ignores shortcuts while a dialog is open. */

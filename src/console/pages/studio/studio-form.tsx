@@ -12,7 +12,7 @@ import {
   Text,
   UnstyledButton,
 } from '@mantine/core';
-import { useHotkeys } from '@mantine/hooks';
+import { type HotkeyItem, useHotkeys } from '@mantine/hooks';
 import { IconAlertTriangle, IconBookmark, IconCode, IconEraser, IconKeyboard, IconSparkles } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react';
@@ -23,7 +23,7 @@ import { useAmountUnit, useFormatCredits } from '../../components/credit-amount.
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { LazyDropdownButton } from '../../components/lazy-dropdown-button.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { outsideDialogs, pressOnKey, showShortcuts, single, withMod } from '../../components/shortcut-keys.ts';
+import { once, pressOnKey, showShortcuts, single, withMod } from '../../components/shortcut-keys.ts';
 import { formatCount, formatNames, formatRelativeTime } from '../../data/format-values.ts';
 import { canDo, modelTitle, type UsableModel, useSelf } from '../../data/self.ts';
 import type { VideoBody, VideoQuote } from '../../data/videos.ts';
@@ -526,11 +526,9 @@ function useStudioShortcuts({ submit, pickModel }: StudioKeys): void {
     ['m', single(pickModel)],
     ['/', single(() => focus('#prompt'))],
     ['h', single(() => focus('.tile'))],
-    ...['c', 'r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)] as [string, () => void]),
+    ...['c', 'r', 'v', 'e', 'd', 'l'].map((key): HotkeyItem => [key, pressOnKey(key)]),
   ]);
-  const submitOnce = outsideDialogs(submit);
-  // A key that is held down repeats, and each repetition would generate and charge another video.
-  useHotkeys([['mod+Enter', ({ repeat }) => repeat || submitOnce()]], []);
+  useHotkeys([['mod+Enter', once(submit)]], []);
 }
 
 interface GrowingTextareaProps extends InputBaseProps, Omit<ComponentProps<'textarea'>, keyof InputBaseProps> {

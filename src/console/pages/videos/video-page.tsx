@@ -243,7 +243,7 @@ function useVideoActions(): RemixActions {
 function VideoActions({ video }: { readonly video: VideoDetail }) {
   const { t } = useTranslation('library');
   const actions = useVideoActions();
-  useHotkeys(['r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)]));
+  useHotkeys(['r', 'v', 'e', 'd', 'l'].map((key) => [key, pressOnKey(key)] as const));
   return (
     <Stack gap="xs">
       <RemixButtons video={video} actions={actions} isOpen />
