@@ -56,7 +56,7 @@ describe('event stream', () => {
 
   const HEADERS = [
     /^content-type: text\/event-stream/im,
-    /^cache-control: no-store\r$/im,
+    /^cache-control: no-store, no-transform\r$/im,
     /^x-accel-buffering: no\r$/im,
   ];
 
