@@ -43,18 +43,35 @@ export async function modelsToImport(
   target: Pick<ImportTarget, 'isVideoVendor' | 'quotaPerUnit'>,
 ): Promise<(readonly [string, Outcome<ImportedModel>])[]> {
   const prices = readPrices(options, program);
-  const vendors = new Map<string, ChannelVendor>();
-  for (const { vendor, models } of channels)
-    for (const model of models) if (!vendors.has(model)) vendors.set(model, vendor);
   const rows: (readonly [string, Outcome<ImportedModel>])[] = [];
-  for (const [id, vendor] of vendors) {
+  for (const [id, vendor, others] of vendorsByModel(channels)) {
     const isVideo = target.isVideoVendor(vendor);
     const observed = isStated(id, prices) ? {} : await observedRatios(source, id);
     const outcome = mapPrice(id, vendor, isVideo, prices, observed);
     if (outcome.kind === 'skipped') rows.push([id, skipped(`${outcome.reason}; give it a price before it is used`)]);
-    else rows.push([id, mapped(toModel(id, vendor, isVideo, outcome.value), outcome.remarks)]);
+    else rows.push([id, mapped(toModel(id, vendor, isVideo, outcome.value), [...others, ...outcome.remarks])]);
   }
   return rows;
+}
+
+/**
+ * The vendor of each model, with a remark if channels of others list it too: here a model has one. It is that of the
+ * channel which the source would try first.
+ */
+function vendorsByModel(
+  channels: readonly ImportedChannel[],
+): (readonly [id: string, vendor: ChannelVendor, remarks: readonly string[]])[] {
+  const preferred = channels.toSorted(
+    (one, other) => Number(other.isEnabled) - Number(one.isEnabled) || other.priority - one.priority,
+  );
+  const vendors = new Map<string, Set<ChannelVendor>>();
+  for (const model of channels.flatMap(({ models }) => models)) vendors.set(model, new Set());
+  for (const { vendor, models } of preferred) for (const model of models) vendors.get(model)?.add(vendor);
+  return [...vendors].map(([id, [vendor, ...others]]) => [
+    id,
+    vendor as ChannelVendor,
+    others.length === 0 ? [] : [`channels of ${vendor} serve it here, those of ${others.join(', ')} do not`],
+  ]);
 }
 
 function toModel(id: string, vendor: ChannelVendor, isVideo: boolean, price: Price): ImportedModel {
