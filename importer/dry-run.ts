@@ -1,6 +1,7 @@
 import { withIdRemarks } from './ended-tasks.ts';
 import { type AccountImportStore, candidatesOf, nameUsers } from './import-store.ts';
 import type { ImportTarget } from './import-target.ts';
+import { ModelImportStore, type StoredModel } from './model-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, withNameRemarks, withoutKept, withRankRemarks } from './row-remarks.ts';
 import { TaskPaymentImportStore } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
@@ -15,7 +16,14 @@ export function dryRunVisitor(
   const codes = new Set<string>();
   return {
     channels: async () => {},
-    models: async () => {},
+    async models(rows) {
+      const here = new Map<string, StoredModel>();
+      for (const [name] of rows) {
+        const model = await new ModelImportStore().model(store.kysely, name);
+        if (model !== undefined) here.set(name, model);
+      }
+      return here;
+    },
     groups: async () => {},
     async users(rows) {
       const fresh = await withoutKept(store, identities, rows);

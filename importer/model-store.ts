@@ -14,6 +14,17 @@ export interface StoredModel {
   readonly enabled: number;
 }
 
+/** The models that an import replaced, as they were before, from its records of models. */
+export const replacedModels = (
+  records: ReadonlyMap<string, { readonly detail: string | null }>,
+): ReadonlyMap<string, StoredModel> =>
+  new Map(
+    [...records].flatMap(([name, { detail }]) => {
+      const { before } = JSON.parse(detail ?? '{}') as { readonly before?: StoredModel | null };
+      return before == null ? [] : [[name, before] as const];
+    }),
+  );
+
 /** SQL of an import on channels and models. */
 export class ModelImportStore {
   /** Makes every process reload the catalogue, and serializes changes of it. */

@@ -32,6 +32,7 @@ import {
   textOf,
   toPlainText,
 } from './mapping/values.ts';
+import { withReplacementRemark } from './row-remarks.ts';
 import { countRows, type SourceDatabase, type SourceRow, type TablePart } from './source.ts';
 import { ImportSummary } from './summary.ts';
 import type { ImportVisitor, MappedRow, ReadContext } from './visitor.ts';
@@ -81,8 +82,8 @@ async function readChannels(context: ReadContext, visitor: ImportVisitor, found:
   }
   const options = await readOptions(context.source);
   const models = await modelsToImport(context.source, options, schema.program, channels, target);
-  for (const [name, outcome] of models) found.add('model', name, outcome);
-  await visitor.models(models);
+  const replaced = await visitor.models(models);
+  for (const [name, outcome] of models) found.add('model', name, withReplacementRemark(outcome, replaced.get(name)));
   return { grouped, byId };
 }
 

@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Role } from '../src/contract/account-fields.ts';
 import type { ImportKind } from '../src/server/imports/tables.ts';
 import type { AccountImportStore } from './import-store.ts';
 import { type ImportedUser, isPrivileged } from './mapping/accounts.ts';
+import type { ImportedModel } from './mapping/models.ts';
 import { type Outcome, skipped, toPlainText } from './mapping/values.ts';
+import type { StoredModel } from './model-store.ts';
 import type { MappedRow } from './visitor.ts';
 
 /** The outcome of a key that already exists here. */
@@ -62,4 +65,17 @@ export function withNameRemarks<
   if (outcome.value.email !== null && user.loginEmail === null)
     remarks.push("its e-mail is another account's, so that it signs in by its name only");
   return { ...row, outcome: { ...outcome, remarks } };
+}
+
+/** Adds a remark to a model that replaces another one here. */
+export function withReplacementRemark(
+  outcome: Outcome<ImportedModel>,
+  before: StoredModel | undefined,
+): Outcome<ImportedModel> {
+  if (outcome.kind === 'skipped' || before === undefined) return outcome;
+  const { vendor, kind, price } = outcome.value;
+  const isSame = before.vendor === vendor && before.kind === kind && before.alias_of === null && before.enabled === 1;
+  if (isSame && isDeepStrictEqual(JSON.parse(before.price ?? 'null'), price)) return outcome;
+  const remark = `it replaces the model of this name here: ${before.kind} of ${before.vendor}, price ${toPlainText(before.price ?? 'none', 1_000)}`;
+  return { ...outcome, remarks: [remark, ...outcome.remarks] };
 }

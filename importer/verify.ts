@@ -5,7 +5,13 @@ import type { Tables } from '../src/server/tables.ts';
 import { findWrongEndedTasks } from './ended-tasks.ts';
 import { type AccountImportStore, grantRef, NO_LOGIN_EMAIL } from './import-store.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
-import type { ModelImportStore, PlanImportStore, StoredGroupPlan, StoredModel } from './model-store.ts';
+import {
+  type ModelImportStore,
+  type PlanImportStore,
+  replacedModels,
+  type StoredGroupPlan,
+  type StoredModel,
+} from './model-store.ts';
 import { knownOutcome, withNameRemarks, withRankRemarks } from './row-remarks.ts';
 import { type TaskPaymentImportStore, taskGrantRef, taskIdOf } from './task-store.ts';
 import { isSameModel } from './undo.ts';
@@ -66,6 +72,7 @@ export class Verifier implements ImportVisitor {
         this.#change('model', name, `its price was ${after.price} and is ${current.price}`);
       else if (!isSameModel(current, after)) this.#change('model', name, 'it was changed since');
     }
+    return replacedModels(known);
   };
 
   readonly groups: ImportVisitor['groups'] = async (rows) => {

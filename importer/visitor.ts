@@ -6,6 +6,7 @@ import type { ImportedModel } from './mapping/models.ts';
 import type { ImportedCode, ImportedGroup } from './mapping/plans.ts';
 import type { ImportedEndedTask, ImportedTask } from './mapping/tasks.ts';
 import type { Outcome } from './mapping/values.ts';
+import type { StoredModel } from './model-store.ts';
 import type { SourceDatabase, SourceSchema } from './source.ts';
 
 /** A row of the source with its outcome. */
@@ -20,7 +21,8 @@ export interface MappedRow<T> {
  */
 export interface ImportVisitor {
   channels(rows: readonly MappedRow<readonly ImportedChannel[]>[]): Promise<void>;
-  models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<void>;
+  /** @returns the models that were here already, as they were */
+  models(rows: readonly (readonly [string, Outcome<ImportedModel>])[]): Promise<ReadonlyMap<string, StoredModel>>;
   groups(rows: readonly (readonly [string, Outcome<ImportedGroup>])[]): Promise<void>;
   /** @returns the rows with their final outcome: some may already exist */
   users(rows: readonly MappedRow<ImportedUser>[], usage: readonly ImportedUsage[]): Promise<MappedRow<ImportedUser>[]>;

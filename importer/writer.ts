@@ -5,7 +5,7 @@ import { type AccountImportStore, candidatesOf, nameUsers } from './import-store
 import type { ImportTarget } from './import-target.ts';
 import type { ImportedUser } from './mapping/accounts.ts';
 import type { ImportedTask } from './mapping/tasks.ts';
-import type { ModelImportStore, PlanImportStore } from './model-store.ts';
+import { type ModelImportStore, type PlanImportStore, replacedModels } from './model-store.ts';
 import { KNOWN_CODE, KNOWN_KEY, knownOutcome, withNameRemarks, withoutKept } from './row-remarks.ts';
 import { findTaskOwners, type TaskOwnerDependencies, type TaskPaymentImportStore, taskIdOf } from './task-store.ts';
 import { type ImportVisitor, type MappedRow, valuesOf } from './visitor.ts';
@@ -57,7 +57,7 @@ export class ImportWriter implements ImportVisitor {
     const { store, catalog, importId, now } = this.#dependencies;
     const known = await store.named(importId, 'model');
     const fresh = rows.filter(([name]) => !known.has(name));
-    if (fresh.length === 0) return;
+    if (fresh.length === 0) return replacedModels(known);
     await this.#page('model', async (trx) => {
       await catalog.bumpVersion(trx);
       for (const [name, outcome] of fresh) {
@@ -71,6 +71,7 @@ export class ImportWriter implements ImportVisitor {
         await store.note(trx, [{ ...note, target_id: 0, detail: JSON.stringify({ before, after }) }]);
       }
     });
+    return replacedModels(await store.named(importId, 'model'));
   };
 
   readonly groups: ImportVisitor['groups'] = async (rows) => {

@@ -163,6 +163,47 @@ forEachDatabase((name, open) => {
       );
   });
 
+  it('gives a model the vendor of the channel that the source tries first', async () => {
+    const { kysely, applied } = await importOf(async ({ run }) => {
+      for (const [id, type, status, priority] of [
+        [100, 1, 2, 99],
+        [101, 1, 1, 0],
+        [102, 14, 1, 5],
+      ] as const)
+        await run(
+          `insert into channels (id, type, "key", status, name, priority, weight, base_url, models, "group")
+           values (?, ?, 'some-key', ?, 'c', ?, 0, '', 'claude-x', 'default')`,
+          [id, type, status, priority],
+        );
+    });
+    const claude = await kysely.selectFrom('models').select('vendor').where('id', '=', 'claude-x').executeTakeFirst();
+    assert.equal(claude?.vendor, 'anthropic');
+    const texts = applied.findings
+      .filter(({ kind }) => kind === 'model')
+      .map(({ source, text }) => `${source}: ${text}`);
+    assert.ok(texts.includes('claude-x: channels of anthropic serve it here, those of openai do not'));
+  });
+
+  it('lists the models here that it replaces, in the dry run too', async () => {
+    const database = await open();
+    const price = '{"per_call":7}';
+    const row = { vendor: 'openai' as const, kind: 'image' as const, price, alias_of: null, enabled: 1 as const };
+    await database.kysely
+      .insertInto('models')
+      .values({ ...row, id: 'dall-e-3', input_schema: null, created_at: 1, updated_at: 1 })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+      .execute();
+    const from = newSqliteUrl(sources.folder);
+    await writeSource(from, GENERATION);
+    const importer = makeTestImporter(database);
+    const dry = await importer.dryRun(requestFor(from, GENERATION));
+    const applied = await importer.apply(requestFor(from, GENERATION));
+    assert.deepEqual(dry.findings, applied.findings);
+    const found = applied.findings.find(({ kind, source }) => kind === 'model' && source === 'dall-e-3');
+    assert.equal(found?.text, `it replaces the model of this name here: image of openai, price ${price}`);
+    assert.deepEqual((await importer.verify(requestFor(from, GENERATION))).findings, applied.findings);
+  });
+
   it('imports keys and codes that are equal here once', async () => {
     const { applied } = await importOf(async ({ run }) => {
       await run('update tokens set "key" = (select "key" from tokens where id = 1) || ? where id = 2', ['\n']);

@@ -171,6 +171,8 @@ export const FINDINGS_ZH_CN: readonly (readonly [english: string, chinese: strin
 
   // Models
   ['##; give it a price before it is used', '##；使用前请为其定价'],
+  ['channels of # serve it here, those of # do not', '此处由 # 的渠道服务，# 的渠道不服务它'],
+  ['it replaces the model of this name here: # of #, price #', '替换此处的同名模型：#（#），价格 #'],
   ['its price is an expression, which cannot be carried over', '其价格是表达式，无法导入'],
   ['its price is no whole number and was rounded', '其价格不是整数额度，已取整'],
   [
