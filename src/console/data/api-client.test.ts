@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { getOrganization } from '../../contract/organizations.ts';
 import { listOwnVideos } from '../../contract/video.ts';
 
@@ -14,8 +14,8 @@ registerHooks({
       : next(url, context),
 });
 
-/** The globals of a page that works for the organization `acme`. */
-function openPage() {
+/** The globals of a page that works for the organization `acme`, until the end of the test. */
+function openPage(test: TestContext) {
   const stored = new Map([[KEY, 'acme']]);
   const visited: string[] = [];
   const sent: (string | null)[] = [];
@@ -33,14 +33,20 @@ function openPage() {
       return Response.json({ success: false, message: 'x', code: response.code }, response);
     },
   };
-  for (const [name, value] of Object.entries(page))
+  for (const [name, value] of Object.entries(page)) {
+    const before = Object.getOwnPropertyDescriptor(globalThis, name);
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+    test.after(() => {
+      if (before === undefined) Reflect.deleteProperty(globalThis, name);
+      else Object.defineProperty(globalThis, name, before);
+    });
+  }
   return { stored, visited, sent, response };
 }
 
 describe('the API client of the console', () => {
-  it('keeps to the organization of the page, until it is gone', async () => {
-    const { stored, visited, sent, response } = openPage();
+  it('keeps to the organization of the page, until it is gone', async (test) => {
+    const { stored, visited, sent, response } = openPage(test);
     const { callApi, queryClient } = await import('./api-client.ts');
     const ask = (status: number, code?: string) => {
       Object.assign(response, { status, code });
