@@ -107,10 +107,10 @@ export function findLaterStyleUses(): (code: string) => boolean {
 }
 
 /**
- * Properties of an endpoint the console needs to call it with the right credential (`Transport`); spread elements may
- * contain them and are kept.
+ * Properties of an endpoint the console needs to call it with the right credential, and for the organization that it acts
+ * for (`Transport`); spread elements may contain them and are kept.
  */
-const KEPT_PROPERTIES: ReadonlySet<string> = new Set(['method', 'path', 'policy']);
+const KEPT_PROPERTIES: ReadonlySet<string> = new Set(['method', 'path', 'policy', 'organization']);
 
 interface Node {
   readonly type: string;
@@ -130,16 +130,16 @@ export function shortenEndpoints(): Plugin {
     transform(code, id) {
       if (!/[\\/]src[\\/]contract[\\/][\w-]+\.ts$/.test(id)) return undefined;
       const program = this.parse(code) as unknown as Node;
-      const cuts = findEndpoints(program).flatMap(({ call, properties }) => [
-        // The bundler keeps a pure call whose argument has a spread, but not one without arguments.
-        { start: call.start, end: call.start, text: '/* @__PURE__ */ (() => ' },
-        ...properties.flatMap((property) => {
-          const name = (property.key as { readonly name?: string } | undefined)?.name;
+      const cuts = findEndpoints(program).flatMap(({ value, object }) => [
+        // `endpoint` only checks types. The bundler keeps an unused object with a spread, but not a pure call.
+        { start: value.start, end: object.start, text: '/* @__PURE__ */ (() => (' },
+        ...propertiesOf(object).flatMap((property) => {
+          const name = nameOf(property);
           if (property.type !== 'Property' || (name !== undefined && KEPT_PROPERTIES.has(name))) return [];
           const comma = /^\s*,/.exec(code.slice(property.end))?.[0].length ?? 0;
           return [{ start: property.start, end: property.end + comma, text: '' }];
         }),
-        { start: call.end, end: call.end, text: ')()' },
+        { start: object.end, end: value.end, text: '))()' },
       ]);
       const isCut = (node: Node): boolean =>
         cuts.some(({ start, end }) => start < end && start <= node.start && node.end <= end);
@@ -164,18 +164,24 @@ function findSchemas(node: Node): Node[] {
     .flatMap(findSchemas);
 }
 
-/** The calls of `export const … = endpoint({ … })` in a module, with the properties of their arguments. */
-function findEndpoints(program: Node): { readonly call: Node; readonly properties: readonly Node[] }[] {
+const propertiesOf = (object: Node): readonly Node[] => object.properties as readonly Node[];
+
+const nameOf = ({ key }: Node): string | undefined => (key as { readonly name?: string } | undefined)?.name;
+
+/** The values `endpoint({ … })` of a module and their objects, and the objects that several of these share. */
+function findEndpoints(program: Node): { readonly value: Node; readonly object: Node }[] {
   return (program.body as readonly Node[]).flatMap((statement) => {
     const declaration = (statement.declaration ?? statement) as Node;
     if (declaration.type !== 'VariableDeclaration') return [];
     return (declaration.declarations as readonly Node[]).flatMap(({ init }) => {
-      const call = init as Node | null;
-      if (call?.type !== 'CallExpression' || (call.callee as { name?: string }).name !== 'endpoint') return [];
-      const [argument] = call.arguments as readonly Node[];
-      return argument?.type === 'ObjectExpression'
-        ? [{ call, properties: argument.properties as readonly Node[] }]
-        : [];
+      const value = init as Node | null;
+      if (value?.type === 'ObjectExpression')
+        return propertiesOf(value).some((property) => nameOf(property) === 'envelope')
+          ? [{ value, object: value }]
+          : [];
+      if (value?.type !== 'CallExpression' || (value.callee as { name?: string }).name !== 'endpoint') return [];
+      const [object] = value.arguments as readonly Node[];
+      return object?.type === 'ObjectExpression' ? [{ value, object }] : [];
     });
   });
 }

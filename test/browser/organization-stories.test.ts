@@ -57,6 +57,31 @@ describe('a studio of six people', { skip: chromiumPath === undefined && !proces
   const invite = async (role: string, more: object = {}) =>
     new URL((await people.olga.ok<{ url: string }>('POST', `${PAGES}/invitations`, { role, ...more })).url);
 
+  it('acts for the organization in all that is its own, and for the person in the rest', async () => {
+    const ines = await fixture.running.signUp('ines');
+    await ines.ok('POST', '/api/organizations', { name: 'Own Films', slug: 'own-films' });
+    const page = await fixture.open();
+    await signIn(page, 'ines', PASSWORD, '/account/organizations');
+    await page.getByRole('button', { name: organizations.workHere }).click();
+    await page.waitForURL(/\/studio/);
+    await page.locator('#prompt').waitFor();
+    const organizationOf = new Map<string, string | undefined>();
+    page.on('request', (request) => {
+      const name = `${request.method()} ${new URL(request.url()).pathname}`;
+      organizationOf.set(name, request.headers()['x-organization']);
+    });
+    await page.goto('/videos');
+    await waitForContent(page);
+    await page.goto('/account/tokens#new');
+    await page.getByRole('textbox', { name: STRINGS.en.account.apiKeys.name }).fill('films');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^sk-/).first().waitFor();
+    for (const name of ['GET /api/user/self', 'GET /api/videos', 'GET /api/tokens', 'POST /api/tokens'])
+      assert.equal(organizationOf.get(name), 'own-films', name);
+    assert.equal(organizationOf.get('GET /api/notifications/unread-count'), undefined);
+    await page.context().close();
+  });
+
   it('shares a plan, limits two members, sends a batch of 300 and lets one person go', async () => {
     const { root, app } = fixture.running;
     const owner = await fixture.open();
