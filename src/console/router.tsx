@@ -357,14 +357,17 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
-setSignedOutListener(() => {
+/** Forgets the account and asks for a sign-in. @param ended the service has ended the session */
+function leaveSession(ended?: true): void {
   clearUserId();
   queryClient.clear();
-  void router.navigate({ to: '/sign-in', search: { back: router.state.location.href, ended: true } });
-});
+  void router.navigate({ to: '/sign-in', search: { back: router.state.location.href, ended } });
+}
+
+setSignedOutListener(() => leaveSession(true));
 
 onUserChange((id) => {
-  const { pathname, href, search } = router.state.location;
+  const { pathname, search } = router.state.location;
   // These show nothing of an account.
   if (/^\/(register|forgot|reset|confirm)/.test(pathname)) return;
   if (pathname === '/sign-in') {
@@ -372,11 +375,7 @@ onUserChange((id) => {
   } else if (id !== undefined) {
     // The page shows another account than its next request would be for.
     location.reload();
-  } else {
-    clearUserId();
-    queryClient.clear();
-    void router.navigate({ to: '/sign-in', search: { back: href } });
-  }
+  } else leaveSession();
 });
 
 setSecondFactorListener(() => {

@@ -75,7 +75,9 @@ describe('sessions in several tabs and limited browsers', {
       sessionStorage.setItem('entered', '1');
       localStorage.setItem('reelgate.organization', ${JSON.stringify(slug)});
     }`);
+    const before = first.waitForRequest(/\/api\/user\/self$/);
     await first.goto('/account/profile');
+    assert.equal((await before).headers()['x-organization'], slug);
     await waitForContent(first);
     const second = await first.context().newPage();
     await second.goto('/account/profile');
@@ -156,7 +158,7 @@ describe('sessions in several tabs and limited browsers', {
     // Later, after a restart of the service, still.
     await page.evaluate(`performance.now = () => 60_000`);
     await page.route('**/api/status', (route) => route.abort());
-    await page.getByText(app.reconnecting, { exact: true }).waitFor();
+    await page.getByText(app.reconnectingText).waitFor();
     await page.unroute('**/api/status');
     await page.getByText(app.filesMissing).waitFor();
     await page.unroute(files);
