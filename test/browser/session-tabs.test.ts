@@ -159,8 +159,12 @@ describe('sessions in several tabs and limited browsers', {
     await page.evaluate(`performance.now = () => 60_000`);
     await page.route('**/api/status', (route) => route.abort());
     await page.getByText(app.reconnectingText).waitFor();
+    const earlier = loads;
     await page.unroute('**/api/status');
+    await page.getByText(app.reconnectingText).waitFor({ state: 'detached' });
     await page.getByText(app.filesMissing).waitFor();
+    await page.waitForTimeout(500);
+    assert.equal(loads, earlier);
     await page.unroute(files);
     await page.getByRole('button', { name: app.tryAgain }).click();
     await page.getByRole('heading', { name: account.security.title }).waitFor();
