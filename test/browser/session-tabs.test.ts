@@ -41,6 +41,7 @@ describe('sessions in several tabs and limited browsers', {
     await waitForContent(second);
     await signOut(second);
     await first.waitForURL(/\/sign-in\?back=/);
+    await first.locator('input[autocomplete=current-password]').waitFor();
     assert.equal(await first.getByRole('link', { name: 'mila' }).count(), 0);
     await signInOnPage(second, ROOT.username, ROOT.password);
     await first.waitForURL(/\/admin\/users\?q=mila$/);
