@@ -143,7 +143,7 @@ export const DESCRIPTIONS_ZH_CN: Readonly<Record<string, string>> = {
   'Per cent of the budget at which a notification and the event `budget.reached` are sent.':
     '预算用量达到这些百分比时，发送通知与 `budget.reached` 事件。',
   'Task id, request id or x-request-id.': '任务 ID、请求 ID 或 x-request-id。',
-  'UTC.': 'UTC。',
+  'UTC, such as `2026-01-31` or `2026-1-31`.': 'UTC，例如 `2026-01-31` 或 `2026-1-31`。',
   "The vendor's own keys: {access_key, secret_key}, {api_key}, or {service_account, project, location}. Replaces all credentials of the channel.":
     '供应商自己的字段：{access_key, secret_key}、{api_key} 或 {service_account, project, location}。替换该渠道的全部凭证。',
   'All credentials of the channel, in place of `credentials`: calls are shared among them, and one that fails rests alone. What the list leaves out is removed, which is refused while unfinished tasks use it.':
