@@ -177,12 +177,16 @@ export function readBlock(value: unknown, path: string, notes: DroppedFields): P
 function readResult(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return listAt(content, path).map((value, index) => {
-    const part = readBlock(value, `${path}.${index}`, notes);
-    if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
-      throw notExpressibleError(`${path}.${index}.type`);
-    return part;
-  });
+  return listAt(content, path).map((value, index) =>
+    toPlainPart(readBlock(value, `${path}.${index}`, notes), `${path}.${index}`),
+  );
+}
+
+/** A part of a message that has no calls, results or thinking. @throws AppError `invalid_request` for these */
+export function toPlainPart(part: Part, path: string): TextPart | MediaPart {
+  if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
+    throw notExpressibleError(`${path}.type`);
+  return part;
 }
 
 /** A plain-text document is a text to any model. */

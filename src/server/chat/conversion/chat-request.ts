@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { asObject, type UntrustedObject } from '../../../contract/objects.ts';
 import { isBlank } from '../dialects.ts';
-import { readBlock, readToolDeclaration } from './anthropic-request.ts';
+import { readBlock, readToolDeclaration, toPlainPart } from './anthropic-request.ts';
 import {
   checkMembers,
   type DroppedFields,
@@ -172,13 +172,9 @@ function readContent(content: unknown, path: string, notes: DroppedFields): Part
   return listAt(content, path).map((part, index) => readContentPart(part, `${path}.${index}`, notes));
 }
 
-/** Content of messages that have no calls and no results. */
+/** Content of messages that have no calls, results or thinking. */
 function readPlainContent(content: unknown, path: string, notes: DroppedFields): (TextPart | MediaPart)[] {
-  return readContent(content, path, notes).map((part, index) => {
-    if (part.type === 'call' || part.type === 'result' || part.type === 'thinking')
-      throw notExpressibleError(`${path}.${index}.type`);
-    return part;
-  });
+  return readContent(content, path, notes).map((part, index) => toPlainPart(part, `${path}.${index}`));
 }
 
 /** Blocks of Anthropic's messages, which Cursor's agent sends in this dialect for models named like Claude. */
