@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { type BrowserFixture, openBrowserFixture, signIn } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { inTurn, LANGUAGES, STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
+
+/** Holds the answers of models back until the returned function is called. */
+async function holdAnswers(page: Page): Promise<() => void> {
+  const held = Promise.withResolvers<void>();
+  await page.route('**/chat/completions', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  return held.resolve;
+}
 
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>`;
 
@@ -72,14 +83,7 @@ describe('the playground in Chromium', { skip: chromiumPath === undefined && !pr
     await ask('First question');
     await busy.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: playground.newChat }).click();
-    let answer = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/chat/completions', async (route) => {
-      await held;
-      await route.continue();
-    });
+    const answer = await holdAnswers(page);
     await ask('Second question');
     await busy.waitFor();
     const system = page.getByRole('textbox', { name: playground.system });
@@ -105,14 +109,7 @@ describe('the playground in Chromium', { skip: chromiumPath === undefined && !pr
     const { playground } = STRINGS.en;
     const page = await fixture.open();
     await signIn(page, ROOT.username, ROOT.password, '/playground');
-    let answer = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/chat/completions', async (route) => {
-      await held;
-      await route.continue();
-    });
+    const answer = await holdAnswers(page);
     await page.getByRole('textbox', { name: playground.message }).fill('A secret');
     await page.getByRole('button', { name: playground.send }).click();
     await page.getByRole('button', { name: playground.forget.replace('{{name}}', 'A secret') }).click();
