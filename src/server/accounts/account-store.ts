@@ -249,7 +249,7 @@ export class AccountStore {
       .executeTakeFirst();
     if (!wasChanged(result)) return false;
     for (const table of PERSONAL_TABLES) await trx.deleteFrom(table).where('user_id', '=', id).execute();
-    // Left open, a plan nobody can end would keep its plan "in use".
+    // An open subscription prevents the deletion of its plan, and those of a deleted account could not be ended later.
     await trx
       .updateTable('subscriptions')
       .set({ state: 'ended' })

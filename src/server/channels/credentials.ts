@@ -242,7 +242,7 @@ export function credentialReader({
 /** Characters that a header can carry. Others are line breaks and the ellipsis or bullets of a key shown in part. */
 const SENDABLE = /^[\x20-\x7e]*$/;
 
-/** Removes what is often pasted with a key: blanks, line breaks, invisible characters, the scheme of the header. */
+/** Strips what people copy along with a key: whitespace at both ends, invisible characters, a leading `Bearer`. */
 const withoutPasteMarks = (value: unknown): unknown =>
   typeof value === 'string' ? trimPasted(value).replace(/^bearer\s+/i, '') : value;
 
