@@ -14,6 +14,8 @@ export interface Deviation {
   readonly key?: PrivateKey;
   /** `none`: no signature. */
   readonly alg?: 'none';
+  /** The type that a logout token states instead of its own. */
+  readonly typ?: string;
 }
 
 interface IssuedCode {
@@ -109,7 +111,7 @@ export class FakeProvider {
   }
 
   /** A logout token of this provider. */
-  async logoutToken({ claims = {}, key = this.#keys.privateKey, alg }: Deviation): Promise<string> {
+  async logoutToken({ claims = {}, key = this.#keys.privateKey, alg, typ = 'logout+jwt' }: Deviation): Promise<string> {
     const now = Math.floor(Date.now() / SECONDS);
     const payload = withChanges(
       {
@@ -122,7 +124,7 @@ export class FakeProvider {
       },
       claims,
     );
-    return alg === 'none' ? toUnsigned(payload) : sign(payload, key, this.#keys.kid, 'logout+jwt');
+    return alg === 'none' ? toUnsigned(payload) : sign(payload, key, this.#keys.kid, typ);
   }
 
   async #respond(request: IncomingMessage): Promise<{ readonly status: number; readonly body: unknown }> {

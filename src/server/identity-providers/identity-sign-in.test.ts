@@ -598,6 +598,14 @@ forEachDatabase((name, _open, freshUrl) => {
         'another event': { claims: { sub: 'leaver', events: { 'https://example.com/event': {} } } },
         'a nonce': { claims: { sub: 'leaver', nonce: 'n' } },
         'no id': { claims: { sub: 'leaver', jti: undefined } },
+        'an empty id': { claims: { sub: 'leaver', jti: '' } },
+        'an event that is a list': {
+          claims: { sub: 'leaver', events: { 'http://schemas.openid.net/event/backchannel-logout': [] } },
+        },
+        'an event that is null': {
+          claims: { sub: 'leaver', events: { 'http://schemas.openid.net/event/backchannel-logout': null } },
+        },
+        'an access token': { claims: { sub: 'leaver' }, typ: 'at+jwt' },
         'an id that cannot be stored': { claims: { sub: 'leaver', jti: 'a\u0000b' } },
         'a subject that cannot be stored': { claims: { sub: 'leaver\u0000' } },
         'a subject that is no text': { claims: { sub: { name: 'leaver' } } },
