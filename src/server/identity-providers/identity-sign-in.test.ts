@@ -759,6 +759,39 @@ describe('a provider that changes', () => {
     company.metadata = {};
   });
 
+  it('has its keys checked for root, and is asked again at once after it was unreachable', async () => {
+    await configure([company.settings('company', { auto_create: true })]);
+    const test = async (metadata: FakeProvider['metadata']) => {
+      company.metadata = metadata;
+      const { checks } = await service.root.ok<{ checks: { name: string; ok: boolean; detail: string }[] }>(
+        'POST',
+        '/api/admin/identity-providers/test',
+        { provider: company.settings('company') },
+      );
+      return checks.find((each) => each.name === 'keys') ?? checks[0];
+    };
+    const [missing, without] = [`${company.issuer}/missing`, `${company.issuer}/userinfo`];
+    assert.deepEqual(await test({ jwks_uri: undefined }), {
+      name: 'keys',
+      ok: false,
+      detail: 'the metadata has no jwks_uri',
+    });
+    assert.deepEqual(await test({ jwks_uri: missing }), {
+      name: 'keys',
+      ok: false,
+      detail: `no keys at ${missing} (status 404)`,
+    });
+    assert.deepEqual(await test({ jwks_uri: without }), {
+      name: 'keys',
+      ok: false,
+      detail: `no keys at ${without} (status 200)`,
+    });
+    assert.equal((await test({ issuer: 'https://another.example' }))?.name, 'discovery');
+    assert.equal(await signIn().catch(() => undefined), undefined);
+    company.metadata = {};
+    assert.ok(await signIn(), 'the failure was not kept');
+  });
+
   it('may end its issuer in a slash that root leaves out, and nothing else may differ', async () => {
     const issuer = `${company.issuer}/application/`;
     const signInAt = async (configured: string) => {
