@@ -178,6 +178,10 @@ forEachDatabase((_name, open) => {
       const answer = await ada.send('POST', '/api/user/passkeys', { name: 'x', credential });
       assert.equal(codeOf(answer), 'wrong_passkey', name);
     }
+    const other = authenticator.create(await beginCreate(ada));
+    const renamed = { ...authenticator.create(await beginCreate(ada)), id: other.id, rawId: other.id };
+    const answer = await ada.send('POST', '/api/user/passkeys', { name: 'x', credential: renamed });
+    assert.equal(codeOf(answer), 'wrong_passkey', 'an id that is not the one of the authenticator data');
     const foreign = authenticator.create(await beginCreate(ada));
     const taken = await eve.send('POST', '/api/user/passkeys', { name: 'x', credential: foreign });
     assert.equal(codeOf(taken), 'passkey_expired');
