@@ -46,6 +46,9 @@ forEachDatabase((name, _open, freshUrl) => {
     await announce('for all');
     await stream.waitFor((s) => s.titles().includes('for all') && s.unread() === 2);
     await others.waitFor((s) => s.titles().includes('for all') && s.unread() === 1);
+    const newest = stream.events.findLast(({ event }) => event === 'notification')?.data.id;
+    await ann.ok('POST', `/api/notifications/${newest}/read`);
+    await stream.waitFor((s) => s.unread() === 1);
     await ann.ok('POST', '/api/notifications/mark-read');
     await stream.waitFor((s) => s.unread() === 0);
     assert.deepEqual([stream.titles(), others.titles()], [['one', 'for all'], ['for all']]);
