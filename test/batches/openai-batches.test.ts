@@ -70,7 +70,10 @@ describe('batches', () => {
       holding = await startScriptedUpstream();
       holding.respondWith(async (response, { body }) => {
         if (body.includes('"hold"')) await released.promise;
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(ANSWER));
+        const text = JSON.stringify(ANSWER);
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(body.includes('"separators"') ? text.replace('yes', 'a\u2028b\u2029c\u0085d') : text);
       });
       await service.operator.requestData('POST', '/api/admin/models', {
         id: 'held-chat',
@@ -188,6 +191,15 @@ describe('batches', () => {
       assert.equal(listed.data[0]?.id, batch.id);
       const requests = await service.operator.requestData<{ ref: string }[]>('GET', '/api/requests?limit=50');
       assert.ok(requests.some(({ ref }) => ref.startsWith(`req_${batch.id}-1-`)));
+    });
+
+    it('escapes the line separators at which Python splits a file', async () => {
+      const done = await ended(
+        (await start('/v1/chat/completions', [{ ...chat('separators'), model: 'held-chat' }])).id,
+      );
+      const text = await (await openai.files.content(done.output_file_id ?? '')).text();
+      assert.match(text, /a\\u2028b\\u2029c\\u0085d/);
+      assert.equal(text.split(/[\n\u0085\u2028\u2029]/).length, 2);
     });
 
     it('runs embeddings and responses', async () => {

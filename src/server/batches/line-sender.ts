@@ -39,6 +39,12 @@ interface LineIdentity {
   readonly custom_id: string;
 }
 
+/**
+ * Line separators that JSON may hold unescaped. OpenAI's file has them escaped, and its Python client splits a file at
+ * them (`iter_lines`, `splitlines`), so that one answer with such a character would break the reader of the whole file.
+ */
+const LINE_SEPARATORS = /[\u0085\u2028\u2029]/g;
+
 /** The line of an output or error file, as in OpenAI's Batch API. */
 function toResult(
   { batch_id, line, custom_id }: LineIdentity,
@@ -50,7 +56,7 @@ function toResult(
     custom_id,
     response: response ? { status_code: response.status, request_id: response.requestId, body: response.body } : null,
     error,
-  });
+  }).replace(LINE_SEPARATORS, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Result of a line without a response. */
