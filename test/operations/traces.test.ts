@@ -173,4 +173,18 @@ describe('traces', () => {
     await tracing.close();
     await receiver.waitFor(({ name }) => name === 'sent there');
   });
+
+  it('have the service name of the resource attributes, unless OTEL_SERVICE_NAME is set', async () => {
+    const named = { ...env, OTEL_RESOURCE_ATTRIBUTES: 'service.name=videos,service.instance.id=pod-1' };
+    for (const [variables, name] of [
+      [named, 'videos'],
+      [{ ...named, OTEL_SERVICE_NAME: 'studio' }, 'studio'],
+    ] as const) {
+      const tracing = await startTracing(parseConfig(variables), { instance: 'a', version: 'b' });
+      tracing.start({ name: `of ${name}`, kind: 'internal' })?.end();
+      await tracing.close();
+      const { resource } = await receiver.waitFor((span) => span.name === `of ${name}`);
+      assert.deepEqual([resource['service.name'], resource['service.instance.id']], [name, 'pod-1']);
+    }
+  });
 });

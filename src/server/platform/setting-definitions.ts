@@ -491,7 +491,9 @@ export const OTEL_VARIABLES = {
     secret: true,
     description: 'Headers for the collector: name=value, separated by commas, values percent-encoded.',
   }),
-  OTEL_SERVICE_NAME: text({ default: 'reelgate', description: 'Name of the service in traces.' }),
+  OTEL_SERVICE_NAME: optionalText({
+    description: 'Name of the service in traces; default: `service.name` of OTEL_RESOURCE_ATTRIBUTES, else reelgate.',
+  }),
   OTEL_RESOURCE_ATTRIBUTES: optionalPairs({
     description: 'More attributes of this process in traces: name=value, separated by commas.',
   }),

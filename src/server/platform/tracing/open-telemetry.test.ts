@@ -18,7 +18,7 @@ it('stops without waiting for a collector that does not respond', async (t) => {
     otelExporterOtlpEndpoint: undefined,
     otelExporterOtlpTracesEndpoint: undefined,
     otelExporterOtlpHeaders: {},
-    otelServiceName: 'reelgate',
+    otelServiceName: undefined,
     otelResourceAttributes: {},
     otelTracesSampler: 'always_on',
     otelTracesSamplerArg: undefined,

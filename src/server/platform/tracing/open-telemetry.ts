@@ -46,11 +46,13 @@ export function openOpenTelemetry(
 ): Tracing {
   const exporter = new ReportingExporter({ url, headers: settings.otelExporterOtlpHeaders }, onFailure);
   const provider = new TracerProvider({
+    // An operator's attributes override these, and OTEL_SERVICE_NAME a `service.name` among them, as the specification has it.
     resource: resourceFromAttributes({
-      ...settings.otelResourceAttributes,
-      'service.name': settings.otelServiceName,
+      'service.name': 'reelgate',
       'service.version': version,
       'service.instance.id': instance,
+      ...settings.otelResourceAttributes,
+      ...(settings.otelServiceName !== undefined && { 'service.name': settings.otelServiceName }),
     }),
     sampler: toSampler(settings.otelTracesSampler, settings.otelTracesSamplerArg),
     spanProcessors: [new BatchSpanProcessor({ exporter })],

@@ -59,7 +59,7 @@ export interface TracingSettings {
   /** Complete URL, including the path. */
   readonly otelExporterOtlpTracesEndpoint: string | undefined;
   readonly otelExporterOtlpHeaders: Readonly<Record<string, string>>;
-  readonly otelServiceName: string;
+  readonly otelServiceName: string | undefined;
   readonly otelResourceAttributes: Readonly<Record<string, string>>;
   readonly otelTracesSampler: string;
   readonly otelTracesSamplerArg: string | undefined;
