@@ -212,7 +212,8 @@ export function makeAccounts(dependencies: AccountsDependencies): Accounts {
     waysIn,
     sessions,
   });
-  const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore });
+  const { baseUrl } = config;
+  const twoFactors = new TwoFactorService({ ...shared, store: twoFactorStore, settings, baseUrl });
   const secondFactors = new SecondFactors({ database, settings, twoFactors, passkeys, waysIn });
   const logins = new LoginService({
     ...shared,

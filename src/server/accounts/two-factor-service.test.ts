@@ -33,7 +33,10 @@ forEachDatabase((_name, open) => {
       'POST',
       '/api/user/2fa/setup',
     );
-    assert.match(otpauth_url, new RegExp(`^otpauth://totp/Reelgate:${username}\\?.*secret=${secret}`));
+    assert.match(
+      otpauth_url,
+      new RegExp(`^otpauth://totp/Reelgate:${username}%40127\\.0\\.0\\.1\\?.*secret=${secret}`),
+    );
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
     const code = (steps = 0) => totp.generate({ timestamp: service.clock.now() + steps * STEP_MS });
     const { backup_codes } = await person.ok<{ backup_codes: string[] }>('POST', '/api/user/2fa/enable', {

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { Secret, TOTP } from 'otpauth';
 import { AppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Live } from '../platform/config.ts';
 import type { Database } from '../platform/db/database.ts';
 import { wasChanged } from '../platform/db/sql.ts';
 import type { AccountCaller, RequestOrigin } from '../platform/http/route-registry.ts';
@@ -15,7 +16,6 @@ import { type AccountRateLimits, GuessLimit, type GuessSource, toGuessSource } f
 import type { SecurityNotices } from './security-notices.ts';
 import type { CredentialRecheck, LoginRevocation } from './sessions.ts';
 
-const ISSUER = 'Reelgate';
 const BACKUP_CODE_COUNT = 10;
 /** 24 characters of 32 are 120 bits: no dictionary of them is feasible, so one plain hash suffices. */
 const BACKUP_CODE_LENGTH = 24;
@@ -30,6 +30,9 @@ interface TwoFactorChange {
 }
 
 interface TwoFactorServiceDependencies {
+  /** Address of this service. */
+  readonly baseUrl: string;
+  readonly settings: Live<{ readonly siteName: string }>;
   readonly database: Database<Tables>;
   readonly store: TwoFactorStore;
   readonly accounts: AccountStore;
@@ -69,8 +72,17 @@ export class TwoFactorService {
     const secret = new Secret({ size: 20 });
     const sealed = vault.seal(secret.base32, twoFactorSecretCell(account.id));
     if (!(await store.putSecret(account.id, sealed))) throw new AppError('two_factor_on');
-    const otpauthUrl = new TOTP({ issuer: ISSUER, label: account.username, secret }).toString();
-    return { secret: secret.base32, otpauthUrl };
+    return { secret: secret.base32, otpauthUrl: new TOTP({ ...this.#nameEntry(account), secret }).toString() };
+  }
+
+  /**
+   * The name of the entry in an authenticator app. Apps replace an entry by one of the same name, which locked `root` of
+   * one installation out by setting up another one's. A colon separates the two parts, however it is encoded.
+   */
+  #nameEntry({ username }: Account): { readonly issuer: string; readonly label: string } {
+    const { baseUrl, settings } = this.#dependencies;
+    const issuer = settings.current().siteName.replaceAll(':', ' ');
+    return { issuer, label: `${username}@${new URL(baseUrl).hostname}`.replaceAll(':', '-') };
   }
 
   /** Returns the backup codes. @throws two_factor_on, two_factor_not_set_up, wrong_code, rate_limit_exceeded */
