@@ -40,6 +40,7 @@ describe('names of saved files', () => {
       named('video/mp4', '雨夜 "的" 纸船\r\n'),
       `inline; filename="video.mp4"; filename*=UTF-8''${encodeURIComponent('雨夜-的-纸船')}.mp4`,
     );
+    assert.match(named('video/mp4', 'नमस्ते!') ?? '', new RegExp(`''${encodeURIComponent('नमस्ते')}\\.mp4$`));
     assert.match(named('video/mp4', '../../etc') ?? '', /filename="etc\.mp4"/);
     assert.match(named('video/mp4', '…') ?? '', /filename="video\.mp4"/);
     assert.match(named('video/mp4', '𠮷'.repeat(100)) ?? '', /''(?:%F0%A0%AE%B7){80}\.mp4$/);

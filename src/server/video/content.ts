@@ -212,12 +212,12 @@ const MAX_NAME_LENGTH = 80;
 
 /**
  * Names the file for a receiver that saves it (RFC 6266), with the extension of its media type.
- * @param name any text; its letters and digits are kept, joined by hyphens
+ * @param name any text; its letters, their marks and digits are kept, joined by hyphens
  */
 export function withFileName(content: Content, name: string): Content {
   const extension = EXTENSIONS[content.headers['content-type'] ?? ''];
   if (extension === undefined || content.status === 416) return content;
-  const words = name.match(/[\p{L}\p{N}_]+/gu) ?? ['video'];
+  const words = name.match(/[\p{L}\p{M}\p{N}_]+/gu) ?? ['video'];
   const file = `${truncateCodePoints(words.join('-'), MAX_NAME_LENGTH)}.${extension}`;
   // Receivers that do not know the second form get a name without the letters of other scripts.
   const plain = /^[\w.-]+$/.test(file) ? file : `video.${extension}`;
