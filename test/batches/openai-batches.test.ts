@@ -412,6 +412,25 @@ describe('batches', () => {
       assert.deepEqual(submitted.sort(), prompts);
     });
 
+    it('lines that no vendor accepts do not hold up the others', async () => {
+      const rows = service.app.database.kysely;
+      await service.operator.requestData('POST', '/api/admin/models', {
+        id: 'unserved-chat',
+        kind: 'chat',
+        vendor: 'openai',
+        price: { input_per_million: 1, output_per_million: 1 },
+      });
+      const unserved = Array.from({ length: 12 }, () => ({ ...chat('a'), model: 'unserved-chat' }));
+      const batch = await start('/v1/chat/completions', [...unserved, chat('b'), chat('c')]);
+      await until(batch.id, ({ request_counts: counts }) => {
+        // Their pauses are not waited for.
+        void rows.updateTable('batches').set({ retry_at: 0 }).where('id', '=', batch.id).execute();
+        return counts?.completed === 2;
+      });
+      await openai.batches.cancel(batch.id);
+      assert.equal((await ended(batch.id)).request_counts?.failed, 12);
+    });
+
     it('a paused batch starts nothing until it is resumed', async () => {
       const batch = await start('/v1/videos', [video('a')]);
       const paused = (await openai.post(`/batches/${batch.id}/pause`)) as Own;

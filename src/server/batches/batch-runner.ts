@@ -282,7 +282,6 @@ export class BatchRunner {
     if (isBusy) return false;
     if ((await store.countIn(held.id, ['pending'])) === 0 || held.budget === 'reached') await finish('completed');
     else if (held.budget === 'blocked') held.budget = 'last-try';
-    else if (held.ready.length === 0) held.cursor = 0;
     return false;
   }
 
@@ -315,8 +314,11 @@ export class BatchRunner {
         if (held.budget === 'last-try') held.budget = 'open';
         return;
       }
-      held.ready.unshift(next);
-      held.ready.sort((one, other) => one.line.line - other.line.line);
+      // A line refused for now is read again after the others, which may be for a vendor that accepts them.
+      if (outcome === 'blocked' || held.budget !== 'open') {
+        held.ready.unshift(next);
+        held.ready.sort((one, other) => one.line.line - other.line.line);
+      }
       if (outcome === 'blocked') held.budget = held.budget === 'last-try' ? 'reached' : 'blocked';
       else
         await store.changeHeld(database.kysely, held, ['in_progress'], {
@@ -332,14 +334,17 @@ export class BatchRunner {
     }
   }
 
-  /** Reads the next pending lines with their requests. */
+  /** Reads the next pending lines with their requests; after the last one, from the first again. */
   async #read(batch: BatchRow, held: HeldBatch): Promise<void> {
     const { store, files } = this.#dependencies;
     const pending = (await store.listPending(held.id, held.cursor, READ_LINES)).filter(
       ({ line }) => !held.sending.has(line),
     );
     const [first] = pending;
-    if (first === undefined) return;
+    if (first === undefined) {
+      held.cursor = 0;
+      return;
+    }
     const lines = pending.filter(({ start, bytes }, index) => index === 0 || start + bytes - first.start <= READ_BYTES);
     const last = lines.at(-1) ?? first;
     const range = `bytes=${first.start}-${last.start + last.bytes - 1}`;
