@@ -70,9 +70,10 @@ const MAIL_SERVER_OUTCOMES = ['ok', 'unavailable', 'uncertain', 'taken', 'reject
 /** Failures that the alert on identity providers watches; each starts at 0 with the first sign-in. */
 const IDENTITY_FAILURES = ['identity_rejected', 'identity_provider_unavailable'] as const;
 const PREFIX = 'reelgate_';
-const REQUEST_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
+/** In seconds. Streams of models take minutes: a quantile above the last bucket is shown as that bucket. */
+const REQUEST_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60, 120, 300, 600];
 /** In seconds: vendors respond within seconds, models within minutes. */
-const UPSTREAM_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const UPSTREAM_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const QUERY_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
 let processMetrics: Registry | undefined;
