@@ -20,6 +20,30 @@ it('masks texts that resemble secrets, and values of secret keys anywhere in a l
   assert.ok(text.includes('[masked]'));
 });
 
+it('masks keys, signatures and passwords of URLs, and nothing else of them', () => {
+  const secret = 'abc123def456';
+  for (const [before, after] of [
+    ['api_key', '&page=2'],
+    ['X-Goog-Api-Key', ' failed'],
+    ['apikey', ''],
+    ['X-Amz-Signature', '&x-id=GetObject'],
+    ['X-Amz-Security-Token', ''],
+    ['x-oss-signature', ''],
+    ['auth_key', ''],
+    ['client_secret', ''],
+  ])
+    assert.equal(
+      maskSecrets(`GET https://cdn.example/a.mp4?v=1&${before}=${secret}${after}`),
+      `GET https://cdn.example/a.mp4?v=1&${before}=[masked]${after}`,
+    );
+  assert.equal(
+    maskSecrets(`no proxy at http://me:${secret}@proxy:3128/`),
+    'no proxy at http://me:[masked]@proxy:3128/',
+  );
+  for (const text of ['https://a.example:8080/x?status_code=400&keyword=cat', 'at //a:b and c@d.example'])
+    assert.equal(maskSecrets(text), text);
+});
+
 it('T96: keeps one event on one line, whatever it contains', () => {
   const lines: string[] = [];
   openLog('info', { write: (line) => void lines.push(line) }).info({ path: 'a\r\n{"level":60}\u001b[2J' }, 'b\nc');

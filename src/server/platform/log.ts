@@ -29,13 +29,16 @@ const SECRET_KEYS = [
   'x-goog-api-key',
 ];
 
-/** Parts of free text that resemble a secret: the prefixes of `CREDENTIAL_PREFIX`, bearer values, keys in URLs. */
+/**
+ * Parts of free text that resemble a secret: the prefixes of `CREDENTIAL_PREFIX`, bearer values, keys and signatures of
+ * URLs (`api_key`, `X-Amz-Signature`), passwords of URLs.
+ */
 const SECRET_PATTERN =
-  /\b(?:sk|llm|rg[a-z]{1,2})[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:key|token|code|sig|signature|x-tos-signature|access_token)=)[^&\s"]+/gi;
+  /\b(?:sk|llm|rg[a-z]{1,2})[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:code|[\w-]*(?:key|token|sig|signature|secret|credential|password))=)[^&\s"]+|(:\/\/[^\s/:@]*:)[^\s/@]+(?=@)/gi;
 
 /** Replaces everything in the text that resembles a secret. */
 export const maskSecrets = (text: string): string =>
-  text.replace(SECRET_PATTERN, (_all, query?: string) => `${query ?? ''}[masked]`);
+  text.replace(SECRET_PATTERN, (_all, query?: string, user?: string) => `${query ?? user ?? ''}[masked]`);
 
 /** Identifies the process in every log line, so that lines of several processes can be stored together. */
 export interface LogOrigin {
