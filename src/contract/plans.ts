@@ -221,7 +221,7 @@ export const redeemCode = endpoint({
 export const activatePackage = endpoint({
   method: 'POST',
   path: '/api/user/package/activate',
-  summary: 'Assign a plan to an account; `none` ends the current one',
+  summary: 'Assign a plan to an account; `none` ends the current one. With an Idempotency-Key only once',
   tag: 'packages',
   policy: 'admin',
   envelope: 'api',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { forEachDatabase } from '../for-each-database.ts';
-import { DAY, openPlansApp, type PlansApp } from './plans-app-fixture.ts';
+import { DAY, type GrantResponse, openPlansApp, type PlansApp } from './plans-app-fixture.ts';
 
 forEachDatabase((_name, _open, freshUrl) => {
   let plansApp: PlansApp;
@@ -65,6 +65,37 @@ forEachDatabase((_name, _open, freshUrl) => {
       user_id: person.id,
       package_code: 'nowhere',
     });
+  });
+
+  it('assigns a plan once per Idempotency-Key, however often the request is repeated', async () => {
+    const person = await plansApp.fresh();
+    await plansApp.card({ package_code: 'paid', level: 6, duration_days: 10 });
+    const pay = (change: Record<string, unknown> = {}, key = 'pay_1') =>
+      plansApp.root.send(
+        'POST',
+        '/api/user/package/activate',
+        { user_id: person.id, package_code: 'paid', ...change },
+        { 'idempotency-key': key },
+      );
+    const expiresIn = async () => ((await plansApp.own(person)).expires_at * 1000 - plansApp.clock.now()) / DAY;
+    const answers = await Promise.all(Array.from({ length: 8 }, () => pay()));
+    const outcomeOf = ({ body }: (typeof answers)[number]) => (body.data as GrantResponse | undefined)?.outcome;
+    assert.deepEqual([...new Set(answers.map(outcomeOf))], ['active'], 'a repetition gets the first result');
+    assert.equal(await expiresIn(), 10);
+    for (const other of [{ duration_days: 5 }, { package_code: 'none' }]) {
+      const { status, body } = await pay(other);
+      assert.deepEqual([status, body.success], [422, false]);
+      assert.match(String(body.message), /used with another request/);
+    }
+    assert.equal(outcomeOf(await pay({}, 'pay_2')), 'extended');
+    assert.equal(await expiresIn(), 20);
+    assert.match(String((await pay({ package_code: 'missing' }, 'pay_3')).body.message), /No such/);
+    await pay({ duration_days: 3 }, 'pay_3');
+    assert.equal(await expiresIn(), 23, 'a refused assignment leaves its key free');
+    const another = await plansApp.fresh();
+    await pay({ user_id: another.id });
+    assert.equal((await plansApp.own(another)).package_code, 'paid');
+    assert.match(String((await pay({}, 'two words')).body.message), /Idempotency-Key must be/);
   });
 
   it('notifies once before the end, and again after an extension', async () => {

@@ -313,7 +313,8 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Begin a sign-in with a passkey, or a proof of presence with one': '开始通行密钥登录，或以其证明本人操作',
   'Remove a passkey, unless the account could then no longer sign in': '移除通行密钥；若账号将无法登录则拒绝',
   'Rename a passkey': '重命名通行密钥',
-  'Assign a plan to an account; `none` ends the current one': '为账号分配套餐；`none` 结束当前套餐',
+  'Assign a plan to an account; `none` ends the current one. With an Idempotency-Key only once':
+    '为账号分配套餐；`none` 结束当前套餐；附带 Idempotency-Key 时只分配一次',
   'Create a plan': '创建套餐',
   'Create a batch of redemption codes, shown once': '创建一批兑换码，仅显示一次',
   'Delete a plan without holders and open codes': '删除无人持有且无未用兑换码的套餐',

@@ -193,6 +193,9 @@ export interface AccountPlans {
   readonly subscriptions: readonly SubscribedPlan[];
 }
 
+/** A plan assigned by a request with an Idempotency-Key. */
+type PlanAssignment = Selectable<Tables['plan_assignments']>;
+
 /** A subscription that expires soon. */
 export interface ExpiringSubscription {
   readonly id: number;
@@ -308,6 +311,20 @@ export class SubscriptionStore {
       .set({ duration_days: sql`duration_days + ${days}`, expires_at: expiresAt, expiry_notified: 0 })
       .where('id', '=', id)
       .execute();
+  }
+
+  /** The assignment to an account that a request with this Idempotency-Key made. */
+  findAssignment(trx: Trx, userId: number, key: string): Promise<PlanAssignment | undefined> {
+    return trx
+      .selectFrom('plan_assignments')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where('key', '=', key)
+      .executeTakeFirst();
+  }
+
+  async insertAssignment(trx: Trx, assignment: PlanAssignment): Promise<void> {
+    await trx.insertInto('plan_assignments').values(assignment).execute();
   }
 
   /** Accounts whose active subscription has expired by `at` but is not yet stored as ended. */

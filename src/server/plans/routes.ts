@@ -2,6 +2,7 @@ import * as endpoints from '../../contract/plans.ts';
 import { done, list, ok, parseSort, toPage } from '../../contract/responses.ts';
 import { toSeconds } from '../../contract/time-units.ts';
 import { type RouteRegistry, toActor } from '../platform/http/route-registry.ts';
+import { readIdempotencyKey } from '../platform/idempotency-key.ts';
 import {
   type CodeFilter,
   toAdminPackageCard,
@@ -54,7 +55,8 @@ export function addPlanAdminRoutes(routes: RouteRegistry, plans: Plans): void {
   });
 
   routes.add(endpoints.activatePackage, async ({ caller, body, request }) => {
-    const assignment = { userId: body.user_id, code: body.package_code, days: body.duration_days };
+    const idempotencyKey = readIdempotencyKey(request.headers['idempotency-key']);
+    const assignment = { userId: body.user_id, code: body.package_code, days: body.duration_days, idempotencyKey };
     return ok(toGrantResponse(await subscriptions.assignByAdmin(toActor(caller, request), assignment)));
   });
 

@@ -37,7 +37,9 @@ interface Assignment {
   /** Code of the plan; `none` ends all subscriptions. */
   readonly code: string;
   /** Undefined: the plan's own duration. */
-  readonly days?: number;
+  readonly days?: number | undefined;
+  /** Names the request, so that a repetition assigns nothing a second time. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 interface SubscriptionsDependencies {
@@ -119,10 +121,12 @@ export class Subscriptions {
 
   /**
    * Lets an administrator grant a plan or end all subscriptions of an account.
-   * @throws AppError `not_exist`, `rank_too_low`, `package_unavailable`
+   * @returns for a repeated idempotency key, the result of the first request
+   * @throws AppError `not_exist`, `rank_too_low`, `package_unavailable`, `idempotency_mismatch`
    */
-  async assignByAdmin(actor: Actor, { userId, code, days }: Assignment): Promise<GrantResult> {
-    const { database, access, plans, subscriptions, auditLog, clock } = this.#dependencies;
+  async assignByAdmin(actor: Actor, assignment: Assignment): Promise<GrantResult> {
+    const { database, access } = this.#dependencies;
+    const { userId } = assignment;
     const account = await access.findEnabled(userId);
     if (account === undefined) throw notExistError('account');
     const audited =
@@ -130,23 +134,57 @@ export class Subscriptions {
         ? { ownerId: userId, target: `organization:${userId}` }
         : { target: `user:${userId}` };
     return database.transaction(async (trx) => {
+      // Locks the account, so that a repeated request waits for the first one and finds its result.
       await access.assertCanManage(trx, actor.actorId, userId);
-      const plan = await plans.findByCode(code, trx);
-      if (plan === undefined) throw notExistError('package card');
-      const before = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
-      const result =
-        code === NO_PACKAGE
-          ? await this.#endAll(trx, userId)
-          : await this.grant(trx, userId, plan.id, `admin:${actor.actorId}`, days);
-      await auditLog.record(trx, {
-        ...actor,
-        ...audited,
-        action: 'package.activate',
-        before: { package_code: before.plan.package_code, expires_at: before.timeline.current?.expires_at ?? 0 },
-        after: { package_code: code, duration_days: days, outcome: result.outcome, expires_at: result.expiresAt },
-      });
-      return result;
+      return this.#assignOnce(trx, assignment, () => this.#assign(trx, { ...actor, ...audited }, assignment));
     });
+  }
+
+  async #assignOnce(
+    trx: Trx,
+    { userId, code, days, idempotencyKey: key }: Assignment,
+    assign: () => Promise<GrantResult>,
+  ): Promise<GrantResult> {
+    if (key === undefined) return assign();
+    const { subscriptions, clock } = this.#dependencies;
+    const earlier = await subscriptions.findAssignment(trx, userId, key);
+    if (earlier !== undefined) {
+      const isSame = earlier.package_code === code && earlier.duration_days === (days ?? null);
+      if (!isSame) throw new AppError('idempotency_mismatch');
+      return JSON.parse(earlier.result) as GrantResult;
+    }
+    const result = await assign();
+    await subscriptions.insertAssignment(trx, {
+      user_id: userId,
+      key,
+      package_code: code,
+      duration_days: days ?? null,
+      result: JSON.stringify(result),
+      created_at: clock.now(),
+    });
+    return result;
+  }
+
+  async #assign(
+    trx: Trx,
+    audited: Actor & { readonly target: string; readonly ownerId?: number },
+    { userId, code, days }: Assignment,
+  ): Promise<GrantResult> {
+    const { plans, subscriptions, auditLog, clock } = this.#dependencies;
+    const plan = await plans.findByCode(code, trx);
+    if (plan === undefined) throw notExistError('package card');
+    const before = findCurrentPlan(await subscriptions.findAccountPlans(userId, trx), clock.now());
+    const result =
+      code === NO_PACKAGE
+        ? await this.#endAll(trx, userId)
+        : await this.grant(trx, userId, plan.id, `admin:${audited.actorId}`, days);
+    await auditLog.record(trx, {
+      ...audited,
+      action: 'package.activate',
+      before: { package_code: before.plan.package_code, expires_at: before.timeline.current?.expires_at ?? 0 },
+      after: { package_code: code, duration_days: days, outcome: result.outcome, expires_at: result.expiresAt },
+    });
+    return result;
   }
 
   /** Code of the account's current plan, and its end in Unix seconds (0: no end). */

@@ -60,6 +60,17 @@ export interface PlanTables {
     source: string;
     created_at: number;
   };
+  /** Results of requests with an Idempotency-Key by which administrators assigned plans. */
+  plan_assignments: {
+    user_id: number;
+    key: string;
+    package_code: string;
+    /** Null: the plan's own duration. */
+    duration_days: number | null;
+    /** JSON of the GrantResult. */
+    result: string;
+    created_at: number;
+  };
   /**
    * Locked by every change to an account's subscriptions or allowances; holds the zone in which its current day
    * started.
@@ -115,6 +126,21 @@ export const planMigrations: readonly Migration[] = [
       await trx.schema
         .alterTable('plans')
         .addColumn('order_url', text, (column) => column.notNull().defaultTo(''))
+        .execute();
+    },
+  },
+  {
+    id: '0125-plan-assignments',
+    async up(trx, { int64, text }) {
+      await trx.schema
+        .createTable('plan_assignments')
+        .addColumn('user_id', int64, required)
+        .addColumn('key', text, required)
+        .addColumn('package_code', text, required)
+        .addColumn('duration_days', int64)
+        .addColumn('result', text, required)
+        .addColumn('created_at', int64, required)
+        .addPrimaryKeyConstraint('plan_assignments_key', ['user_id', 'key'])
         .execute();
     },
   },
