@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { sql } from 'kysely';
+import { migrate } from '../../src/server/platform/db/migrate.ts';
+import { migrations } from '../../src/server/tables.ts';
 import { forEachDatabase } from '../for-each-database.ts';
 import { openPlansApp, type PlansApp } from './plans-app-fixture.ts';
 
@@ -106,6 +109,22 @@ forEachDatabase((_name, _open, freshUrl) => {
       assert.match(await plansApp.root.fails(200, 'DELETE', `/api/admin/package-cards/${id}`), /in use/);
     await plansApp.root.ok('DELETE', `/api/admin/users/${person.id}`);
     for (const { id } of plans) await plansApp.root.ok('DELETE', `/api/admin/package-cards/${id}`);
+  });
+
+  it('are not held by accounts that an earlier version deleted', async () => {
+    const [person, holder] = [await plansApp.fresh(), await plansApp.fresh()];
+    const { id } = await plansApp.card({ package_code: 'left' });
+    await plansApp.activate(person, 'left');
+    await plansApp.activate(holder, 'left');
+    const { database } = plansApp.app;
+    const accounts = database.kysely.updateTable('accounts').set({ removed_at: 1 });
+    await accounts.where('id', '=', person.id).execute();
+    const migration = '0126-plans-of-deleted-accounts';
+    await sql`delete from schema_migrations where id = ${migration}`.execute(database.kysely);
+    assert.deepEqual(await migrate(database, migrations), [migration]);
+    assert.match(await plansApp.root.fails(200, 'DELETE', `/api/admin/package-cards/${id}`), /in use/);
+    await plansApp.activate(holder, 'none');
+    await plansApp.root.ok('DELETE', `/api/admin/package-cards/${id}`);
   });
 
   it('permits the models a plan names, or all if it names none', async () => {

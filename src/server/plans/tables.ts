@@ -144,6 +144,14 @@ export const planMigrations: readonly Migration[] = [
         .execute();
     },
   },
+  {
+    // Earlier versions left the plans of deleted accounts running, which kept the plans from being deleted.
+    id: '0126-plans-of-deleted-accounts',
+    async up(trx) {
+      await sql`update subscriptions set state = 'ended' where state <> 'ended'
+        and user_id in (select id from accounts where removed_at is not null)`.execute(trx);
+    },
+  },
 ];
 
 type Step = Migration['up'];
