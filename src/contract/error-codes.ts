@@ -202,7 +202,7 @@ export const ERRORS = {
   remix_unsupported: businessError(400),
   operation_unsupported: businessError(400),
   idempotency_in_progress: protocolError(409, 'invalid_request_error', true),
-  idempotency_mismatch: protocolError(422, 'invalid_request_error'),
+  idempotency_mismatch: coded(protocolError(422, 'invalid_request_error')),
 } as const satisfies Record<string, ErrorDefinition>;
 
 /** Code of an error this service returns. */

@@ -101,9 +101,29 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await inDialog(page, admin.users.add).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await see(page, inCredits('4.00', language));
+
+      // The response is lost, not the change.
+      const account = `**/api/admin/users/${id}`;
+      await page.route(account, async (route) => {
+        if (route.request().method() !== 'PUT') return route.continue();
+        await route.fetch();
+        await route.abort('connectionreset');
+      });
+      await button(page, admin.users.changeBalance).click();
+      await page.getByRole('textbox', { name: admin.users.credits }).fill('3');
+      await inDialog(page, admin.users.add).click();
+      await page.getByRole('dialog').getByText(app.unreachable).waitFor();
+      await page.unroute(account);
+      await page.getByRole('textbox', { name: admin.users.credits }).fill('5');
+      await inDialog(page, admin.users.add).click();
+      await page.getByRole('dialog').getByText(app.changedBefore).waitFor();
+      await page.getByRole('dialog').getByText(inCredits('12.00', language)).waitFor();
+      await page.keyboard.press('Escape');
+      await see(page, inCredits('7.00', language));
+
       await button(page, admin.users.changeBalance).click();
       await page.getByRole('dialog').getByText(admin.users.take, { exact: true }).first().click();
-      await page.getByRole('textbox', { name: admin.users.credits }).fill('5');
+      await page.getByRole('textbox', { name: admin.users.credits }).fill('8');
       await see(page, admin.users.tooMuch);
       assert.equal(await inDialog(page, admin.users.take).isDisabled(), true);
       await page.keyboard.press('Escape');

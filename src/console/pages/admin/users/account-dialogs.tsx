@@ -4,15 +4,39 @@ import { useTranslation } from 'react-i18next';
 import { defined } from '../../../../contract/objects.ts';
 import { activatePackage, NO_PACKAGE } from '../../../../contract/plans.ts';
 import { randomId } from '../../../../contract/random-id.ts';
+import { ReelgateError } from '../../../../sdk/errors.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { AmountInput } from '../../../components/limit-fields.tsx';
 import { useSaveAndClose } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
-import { usePlanOptions } from '../../../data/admin.ts';
+import { useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
 import { callApi } from '../../../data/api-client.ts';
 import { creditsToQuota } from '../../../data/field-values.ts';
 import { useStatus } from '../../../data/self.ts';
+
+interface OnceOptions {
+  readonly headers: { readonly 'idempotency-key': string };
+}
+
+/**
+ * `useSaveAndClose` for a dialog that makes one change at most. After a lost response the button repeats the request;
+ * if the values were edited meanwhile, the service refuses them once the first change was made.
+ */
+function useSaveOnce(save: (options: OnceOptions) => Promise<unknown>, options: Parameters<typeof useSaveAndClose>[1]) {
+  const { t } = useTranslation();
+  const invalidate = useInvalidateQueries();
+  const key = useRef(randomId());
+  return useSaveAndClose(async () => {
+    try {
+      await save({ headers: { 'idempotency-key': key.current } });
+    } catch (error) {
+      if (!(error instanceof ReelgateError && error.code === 'idempotency_mismatch')) throw error;
+      await invalidate();
+      throw new Error(t('changedBefore'));
+    }
+  }, options);
+}
 
 interface AssignPlanDialogProps {
   /** Id of the account or organization. */
@@ -27,17 +51,15 @@ export function AssignPlanDialog({ id, name, onClose }: AssignPlanDialogProps) {
   const plans = usePlanOptions();
   const [code, setCode] = useState<string | null>(null);
   const [days, setDays] = useState<number | string>('');
-  const give = useSaveAndClose(
-    () =>
-      callApi(activatePackage, {
-        body: {
-          user_id: id,
-          package_code: code ?? NO_PACKAGE,
-          duration_days: days === '' || code === NO_PACKAGE ? undefined : Number(days),
-        },
-      }),
-    { onClose, message: t('assign.done', { name }) },
-  );
+  const body = {
+    user_id: id,
+    package_code: code ?? NO_PACKAGE,
+    duration_days: days === '' || code === NO_PACKAGE ? undefined : Number(days),
+  };
+  const give = useSaveOnce((options) => callApi(activatePackage, { body }, options), {
+    onClose,
+    message: t('assign.done', { name }),
+  });
   return (
     <FormDialog
       title={t('assign.title', { name })}
@@ -79,7 +101,7 @@ interface BalanceDialogProps {
   readonly quota: number;
   readonly change: (
     body: { readonly quota_delta: number; readonly note?: string },
-    options: { readonly headers: { readonly 'idempotency-key': string } },
+    options: OnceOptions,
   ) => Promise<unknown>;
   readonly onClose: () => void;
 }
@@ -93,13 +115,8 @@ export function BalanceDialog({ name, quota: balance, change, onClose }: Balance
   const [credits, setCredits] = useState<number | string>('');
   const [note, setNote] = useState('');
   const delta = creditsToQuota(Number(credits), perUnit) * (direction === 'add' ? 1 : -1);
-  const dialog = useRef(randomId());
-  const save = useSaveAndClose(
-    // Pressed again after a lost response, the button does not pay the amount a second time.
-    () =>
-      change(defined({ quota_delta: delta, note: note.trim() || undefined }), {
-        headers: { 'idempotency-key': `${dialog.current}:${delta}` },
-      }),
+  const save = useSaveOnce(
+    (options) => change(defined({ quota_delta: delta, note: note.trim() || undefined }), options),
     { onClose, message: t('users.balanceChanged', { name }) },
   );
   return (
