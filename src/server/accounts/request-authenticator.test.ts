@@ -375,6 +375,14 @@ describe('key authentication', () => {
         },
         { authorization: `Bearer ${jwt({ iss: KEY, exp: 1 })}` },
         { authorization: 'Basic eDp5', 'x-api-key': KEY },
+        // As new-api reads them: the scheme is missing, or was pasted with the key.
+        { authorization: KEY },
+        { authorization: `Bearer Bearer ${KEY}` },
+        { authorization: `Bearer bearer: "${KEY}"` },
+        { authorization: `Bearer: ${KEY}` },
+        { authorization: `Bearer '${KEY}'` },
+        { 'x-api-key': `Bearer ${KEY}` },
+        { authorization: 'none', 'x-goog-api-key': `"${KEY}"` },
       ])
         assert.deepEqual(await open().model(headers), caller, JSON.stringify(headers));
     });
@@ -382,7 +390,10 @@ describe('key authentication', () => {
     it('is not found elsewhere, nor in a value longer than any key', async () => {
       for (const headers of [
         {},
-        { authorization: KEY },
+        { authorization: `"${KEY}` },
+        { authorization: `${KEY}, ${KEY}` },
+        { authorization: `Token ${KEY}` },
+        { authorization: `Bearer${KEY}` },
         { authorization: `Bearer ${KEY.slice(3)}` },
         { authorization: `Bearer ${KEY}x` },
         { authorization: `Bearer ${' '.repeat(700)}${KEY}` },

@@ -342,14 +342,26 @@ function readBearerToken(header: string): string | undefined {
 function readModelKey(headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   const key =
-    (authorization === undefined ? undefined : (readBearerToken(authorization) ?? readVolcengineKey(authorization))) ??
+    (authorization === undefined
+      ? undefined
+      : (readBearerToken(authorization) ?? readPastedKey(authorization) ?? readVolcengineKey(authorization))) ??
     headers['x-api-key'] ??
     headers['x-goog-api-key'];
   if (typeof key !== 'string') return undefined;
   const isToken = key.startsWith(CREDENTIAL_PREFIX.model) || key.startsWith(CREDENTIAL_PREFIX.grant);
-  const token = isToken ? key : readIssuer(key);
+  const token = isToken ? key : (readPastedKey(key) ?? readIssuer(key));
   return token === undefined || token.length > MAX_TOKEN_LENGTH ? undefined : token;
 }
+
+const { model: KEY_PREFIX, grant: GRANT_PREFIX } = CREDENTIAL_PREFIX;
+const PASTED_KEY = new RegExp(
+  `^(?:bearer(?:\\s+|\\s*:\\s*))*(["'\`]?)((?:${KEY_PREFIX}|${GRANT_PREFIX})[\\w-]+)\\1$`,
+  'i',
+);
+
+/** The key in a field that was meant for the key alone, or for the whole header: with the scheme, or in quotes. */
+const readPastedKey = (value: string): string | undefined =>
+  value.length < MAX_AUTHORIZATION_LENGTH ? PASTED_KEY.exec(value)?.[2] : undefined;
 
 /**
  * Clients of Volcengine's APIs sign with a key pair and send the access key in clear. The access key is the caller's
