@@ -17,7 +17,7 @@ const Copies = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 128
  * Only the fields this service reads; every other field is forwarded unchanged and validated by the upstream. Source:
  * platform.openai.com/docs/api-reference, chat, responses, embeddings and images.
  */
-const ChatBody = Type.Object({
+export const ChatBody = Type.Object({
   model: Model,
   messages: Type.Array(Type.Unknown(), { minItems: 1 }),
   stream: Flag,
@@ -29,6 +29,12 @@ const ChatBody = Type.Object({
   n: Copies,
 });
 
+/** A body without messages is one of the Responses API, which Cursor sends to this path. */
+const ChatOrResponsesBody = Type.Object({
+  ...ChatBody.properties,
+  messages: Type.Optional(Type.Array(Type.Unknown())),
+});
+
 const modelCall = {
   method: 'POST',
   policy: 'model',
@@ -37,7 +43,12 @@ const modelCall = {
   bodyLimit: CHAT_BODY_LIMIT,
 } as const;
 const streamed = { responseTypes: ['application/json', 'text/event-stream'] } as const;
-const chat = { ...modelCall, ...streamed, summary: 'Chat completion, streamed or not', body: ChatBody } as const;
+const chat = {
+  ...modelCall,
+  ...streamed,
+  summary: 'Chat completion, streamed or not',
+  body: ChatOrResponsesBody,
+} as const;
 
 export const chatCompletions = endpoint({ ...chat, path: '/v1/chat/completions' });
 /** For the console's playground, which has a session but no key: charged to the account and logged without a key. */

@@ -238,7 +238,7 @@ const toDataEvent = (body: string): string => `data: ${body}\n\n`;
 export const CHAT_DIALECT: Dialect = {
   ...OPENAI,
   path: '/v1/chat/completions',
-  body: chatEndpoints.chatCompletions.body,
+  body: chatEndpoints.ChatBody,
   maxTokensKeys: ['max_completion_tokens', 'max_tokens'],
   defaultMaxTokens: 4_096,
   hasChoiceCount: true,

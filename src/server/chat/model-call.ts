@@ -317,7 +317,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
 
   /** A comment until the first event was sent, because a dialect's own keep-alive event cannot start a stream. */
   get #keepAlive(): string {
-    const { keepAlive = KEEP_ALIVE_COMMENT } = this.#context.request.dialect;
+    const { keepAlive = KEEP_ALIVE_COMMENT } = this.#context.request.responseDialect;
     return this.#hasDelivered ? keepAlive : KEEP_ALIVE_COMMENT;
   }
 
@@ -589,7 +589,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     charge.abandon();
     this.#control?.abort();
     if (this.#phase !== 'finished') this.#markFinished();
-    clientResponse.fail(error, request.dialect);
+    clientResponse.fail(error, request.responseDialect);
   }
 
   #unknownReason({ failure = '' }: ResponseConversion): UpstreamFailure {
@@ -662,7 +662,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
   #refundAndFail(error: unknown): void {
     const { clientResponse, charge, request } = this.#context;
     const code = isAppError(error) ? error.code : 'internal_error';
-    const send = (): void => clientResponse.fail(error, request.dialect);
+    const send = (): void => clientResponse.fail(error, request.responseDialect);
     void charge.refund(this.#endAs('failed', code)).then(() => this.#whenSafe(send));
   }
 
@@ -683,7 +683,7 @@ export class ModelCall implements ExchangeHandler, ClientEvents, JournaledCall {
     }
     const error = toPartialResponseError(refusal.error);
     charge.settle(stream, this.#endAs('failed', error.code));
-    this.#sendEnd(() => clientResponse.fail(error, request.dialect));
+    this.#sendEnd(() => clientResponse.fail(error, request.responseDialect));
   }
 
   /**

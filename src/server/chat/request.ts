@@ -7,7 +7,7 @@ import { AppError, invalidRequest } from '../platform/app-error.ts';
 import { validatorFor } from '../platform/http/schema-validation.ts';
 import { countValues, JsonBoundsScanner } from '../platform/json.ts';
 import { concatRequestBytes, toRequestBytes } from '../platform/request-bytes.ts';
-import { type Dialect, listOf, RESPONSES_DIALECT, textOf } from './dialects.ts';
+import { CHAT_DIALECT, type Dialect, listOf, RESPONSES_DIALECT, textOf } from './dialects.ts';
 import {
   findGovernedOptions,
   type GovernedOption,
@@ -16,11 +16,14 @@ import {
   type MediaCounts,
   toolsOf,
 } from './options.ts';
+import { findResponsesChanges } from './responses-body.ts';
 import type { Usage } from './usage.ts';
 
 /** A model call as received from its caller. */
 export interface ChatRequest {
   readonly dialect: Dialect;
+  /** Dialect in which the caller reads the response; another one than the request's for Cursor alone. */
+  readonly responseDialect: Dialect;
   /** The received body without a byte order mark, which few parsers accept. */
   readonly rawBody: Buffer;
   readonly body: UntrustedObject;
@@ -70,13 +73,31 @@ export interface RequestFacts {
 
 /**
  * Parses and validates a request.
+ * @param dialect of the path; the body decides if it is one of the Responses API
  * @throws AppError `invalid_request`
  */
 export function parseChatRequest(
   dialect: Dialect,
   bytes: Buffer,
   value: unknown,
-  { headers = {}, model, stream, rootMembers, values = countWrittenValues(bytes) }: RequestFacts = {},
+  facts: RequestFacts = {},
+): ChatRequest {
+  const changes = dialect === CHAT_DIALECT ? findResponsesChanges(asObject(value) ?? {}) : undefined;
+  if (changes === undefined) return parseBody(dialect, bytes, value, facts);
+  const request = parseBody(RESPONSES_DIALECT, bytes, value, facts);
+  return {
+    ...request,
+    responseDialect: dialect,
+    rawBody: changeMembers(request.rawBody, changes),
+    body: { ...request.body, ...changes },
+  };
+}
+
+function parseBody(
+  dialect: Dialect,
+  bytes: Buffer,
+  value: unknown,
+  { headers = {}, model, stream, rootMembers, values = countWrittenValues(bytes) }: RequestFacts,
 ): ChatRequest {
   const given = dialect.normalize?.(value as UntrustedObject) ?? (value as UntrustedObject);
   const numbers = findNumbersAsText(dialect, given);
@@ -95,6 +116,7 @@ export function parseChatRequest(
     : withoutByteOrderMark(bytes);
   return {
     dialect,
+    responseDialect: dialect,
     rawBody:
       dialect.limitContainer === undefined
         ? numbers.reduce((changed, [key, number]) => setProperty(changed, key, String(number)), written)
@@ -494,6 +516,14 @@ export function setProperty(bytes: Buffer, name: string, value: string): Buffer 
   }
   return concatRequestBytes([...parts, bytes.subarray(from)]);
 }
+
+/** Sets top-level members, and removes those whose value is undefined. */
+export const changeMembers = (bytes: Buffer, changes: UntrustedObject): Buffer =>
+  Object.entries(changes).reduce(
+    (written, [name, value]) =>
+      value === undefined ? removeProperty(written, name) : setProperty(written, name, JSON.stringify(value)),
+    bytes,
+  );
 
 /** Adds a member that is known to be absent. */
 function insertProperty(bytes: Buffer, name: string, value: string): Buffer {

@@ -30,13 +30,14 @@ import {
 } from './dialects.ts';
 import { applyOptionRules } from './options.ts';
 import { type ChatRequest, outputLimitFor, removeProperty, toUpstreamBody } from './request.ts';
+import { freeformNames } from './responses-body.ts';
 
 /** One attempt of a call at one channel: the request to send, and the dialect of the response. */
 export interface UpstreamExchange {
   /** Dialect of the upstream. */
   readonly dialect: Dialect;
   readonly request: StreamedRequest;
-  /** Converts the response to the caller's dialect; undefined where both are the same. */
+  /** Converts the response to the dialect the caller reads; undefined where both are the same. */
   readonly conversion: ResponseConversion | undefined;
   /** Paths of the request's members that are left out: by a rule of the channel, or because they change nothing. */
   readonly dropped: readonly string[];
@@ -54,16 +55,17 @@ interface ExchangeContext {
 }
 
 /**
- * Converts a response to the other form, stream or body, of the caller's own dialect; undefined where none is needed.
+ * Converts a response in the dialect of the request to the form, stream or body, that the caller reads; undefined where
+ * none is needed.
  */
 export function prepareFormConversion(
-  { dialect, model, wantsUsage, body }: ChatRequest,
+  { dialect, responseDialect, model, wantsUsage, body }: ChatRequest,
   { id, nowMs }: Pick<ExchangeContext, 'id' | 'nowMs'>,
 ): ResponseConversion | undefined {
-  const codec = findCodec(dialect);
-  if (codec === undefined) return undefined;
+  const [source, target] = [dialect, responseDialect].map(findCodec);
+  if (source === undefined || target === undefined) return undefined;
   const created = Math.floor(nowMs / 1_000);
-  return new ResponseConversion(codec, codec, {
+  return new ResponseConversion(source, target, {
     id,
     model,
     created,
@@ -74,12 +76,8 @@ export function prepareFormConversion(
 }
 
 /** Tools whose input is a plain text, which only the Responses API has. */
-function freeformTools({ tools }: UntrustedObject): ReadonlyMap<string, ToolOrigin> {
-  const names = (Array.isArray(tools) ? tools : [])
-    .map(asObject)
-    .flatMap((tool) => (tool?.type === 'custom' && typeof tool.name === 'string' ? [tool.name] : []));
-  return new Map(names.map((name) => [name, { isFreeform: true, namespace: undefined, name }]));
-}
+const freeformTools = ({ tools }: UntrustedObject): ReadonlyMap<string, ToolOrigin> =>
+  new Map([...freeformNames(tools)].map((name) => [name, { isFreeform: true, namespace: undefined, name }]));
 
 /** Target dialect of conversions for each kind of upstream. */
 const UPSTREAM_DIALECTS: Readonly<Record<ChatVendor, Dialect>> = {
@@ -117,7 +115,7 @@ export function prepareExchange(
   channel: Channel,
   { timeouts, id, nowMs }: ExchangeContext,
 ): UpstreamExchange {
-  const { dialect: asked, forwardedHeaders, wantsUsage } = request;
+  const { dialect: asked, responseDialect, forwardedHeaders, wantsUsage } = request;
   const dialect = upstreamDialect(asked, channel.vendor, channel.options) ?? asked;
   const { droppedTools, surcharge } = applyOptionRules(request.governedOptions, channel);
   const leftOut = droppedTools.map((index) => `tools.${index}`);
@@ -127,12 +125,13 @@ export function prepareExchange(
     path: dialect.upstreamPath?.(upstreamModel, request.stream) ?? dialect.path,
     model: upstreamModel,
   };
-  const [source, askedCodec] = dialect === asked ? [] : [findCodec(dialect), findCodec(asked)];
-  if (source === undefined || askedCodec === undefined) {
+  const [source, askedCodec, shownCodec] = [dialect, asked, responseDialect].map(findCodec);
+  if (dialect === asked || source === undefined || askedCodec === undefined || shownCodec === undefined) {
     const { request: own, dropped } = withoutForeignParts(request, upstreamModel);
     const body = toUpstreamBody(own, { model: upstreamModel, limit, droppedTools });
     const sent = toRequest(channel, target, withoutRefusedOption(request, body), timeouts, forwardedHeaders);
-    return { dialect, request: sent, conversion: undefined, dropped: [...leftOut, ...dropped], surcharge };
+    const conversion = dialect === responseDialect ? undefined : prepareFormConversion(request, { id, nowMs });
+    return { dialect, request: sent, conversion, dropped: [...leftOut, ...dropped], surcharge };
   }
   const codecs = { source: askedCodec, target: source };
   const { body, dropped, names, origins, callIds } = convertRequest(request, codecs, {
@@ -155,7 +154,7 @@ export function prepareExchange(
   return {
     dialect,
     request: toRequest(channel, target, withoutRefusedOption(request, body), timeouts),
-    conversion: new ResponseConversion(source, askedCodec, context),
+    conversion: new ResponseConversion(source, shownCodec, context),
     dropped: [...leftOut, ...dropped],
     surcharge,
   };

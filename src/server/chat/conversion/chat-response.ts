@@ -27,7 +27,7 @@ import {
   toMarkdown,
   toUrl,
 } from './response-builder.ts';
-import { toFreeformArguments } from './responses-request.ts';
+import { readFreeformArguments, toFreeformArguments } from './responses-request.ts';
 
 const WORDS: Readonly<Record<StopReason, string>> = {
   end: 'stop',
@@ -354,11 +354,15 @@ const toImage = (media: GeneratedMedia, index: number): object => ({
 const toText = (block: Block): string =>
   block.type === 'text' ? block.text : block.type === 'media' && !isImage(block.media) ? toMarkdown(block.media) : '';
 
+/**
+ * Whether a call is of a freeform tool. Only Cursor declares such tools and reads chat completions: it expects a call
+ * of a function whose arguments are the text itself.
+ */
+const isFreeform = ({ origins }: ResponseContext, name: string): boolean => origins.get(name)?.isFreeform === true;
+
 /** Writes a complete completion from its events. */
-export function writeOpenAiChatResponse(
-  events: readonly ResponseEvent[],
-  { id, model, created }: ResponseContext,
-): object {
+export function writeOpenAiChatResponse(events: readonly ResponseEvent[], context: ResponseContext): object {
+  const { id, model, created } = context;
   const { blocks, end } = collectResponse(events);
   const thoughts = blocks.filter((block) => block.type === 'thinking');
   const calls = blocks.filter((block) => block.type === 'call');
@@ -380,7 +384,10 @@ export function writeOpenAiChatResponse(
     tool_calls:
       calls.length === 0
         ? undefined
-        : calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.args } })),
+        : calls.map(({ name, ...call }) => {
+            const args = isFreeform(context, name) ? readFreeformArguments(call.args) : call.args;
+            return { id: call.id, type: 'function', function: { name, arguments: args } };
+          }),
   };
   const choice = { index: 0, message, logprobs: null, finish_reason: WORDS[end.reason] };
   return {
@@ -400,6 +407,8 @@ export class OpenAiChatStreamWriter implements StreamWriter {
   #thought = '';
   #thoughts = 0;
   #images = 0;
+  /** Arguments of calls of freeform tools, whose text is known once they are complete. */
+  readonly #freeform = new Map<number, string>();
   /** Sent in one chunk, because OpenAI's own clients keep only the last one, or refuse a second. */
   readonly #annotations = new ChatAnnotations();
 
@@ -433,17 +442,28 @@ export class OpenAiChatStreamWriter implements StreamWriter {
           : this.#delta({ content: toMarkdown(event.media) });
       case 'call': {
         const { index, id, name } = event;
+        if (isFreeform(this.#context, name)) this.#freeform.set(index, '');
         return this.#delta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
       }
-      case 'args':
-        return this.#delta({ tool_calls: [{ index: event.index, function: { arguments: event.text } }] });
+      case 'args': {
+        const { index, text } = event;
+        const written = this.#freeform.get(index);
+        if (written === undefined) return this.#args(index, text);
+        this.#freeform.set(index, written + text);
+        return '';
+      }
       case 'end': {
+        const inputs = [...this.#freeform].map(([index, args]) => this.#args(index, readFreeformArguments(args)));
         const usage = this.#context.wantsUsage ? this.#chunk([], { usage: toFigures(event.usage) }) : '';
         const { list } = this.#annotations;
         const annotations = list.length > 0 ? this.#delta({ annotations: list }) : '';
-        return `${annotations}${this.#delta({}, WORDS[event.reason])}${usage}data: [DONE]\n\n`;
+        return `${inputs.join('')}${annotations}${this.#delta({}, WORDS[event.reason])}${usage}data: [DONE]\n\n`;
       }
     }
+  }
+
+  #args(index: number, text: string): string {
+    return this.#delta({ tool_calls: [{ index, function: { arguments: text } }] });
   }
 
   #delta(delta: object, reason: string | null = null): string {

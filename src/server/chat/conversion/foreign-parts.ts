@@ -8,7 +8,7 @@ import {
   listOf,
   RESPONSES_DIALECT,
 } from '../dialects.ts';
-import { type ChatRequest, removeProperty, setProperty } from '../request.ts';
+import { type ChatRequest, changeMembers } from '../request.ts';
 import { SYSTEM_TURN_MODEL, toId } from './anthropic-request.ts';
 import { toAcceptedCallId } from './chat-request.ts';
 import { DroppedFields } from './fields.ts';
@@ -74,11 +74,7 @@ function remove(request: ChatRequest, target: Target): Remainder | undefined {
   const notes = new DroppedFields();
   const changes = SEARCHES.get(dialect)?.(body, target, notes);
   if (changes === undefined) return undefined;
-  const bytes = Object.entries(changes).reduce(
-    (written, [name, value]) =>
-      value === undefined ? removeProperty(written, name) : setProperty(written, name, JSON.stringify(value)),
-    rawBody,
-  );
+  const bytes = changeMembers(rawBody, changes);
   return { request: { ...request, rawBody: bytes, body: { ...body, ...changes } }, dropped: notes.dropped };
 }
 
