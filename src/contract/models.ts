@@ -16,7 +16,7 @@ const PriceBody = Type.Record(Type.String({ maxLength: 64 }), Type.Unknown(), {
     'Video and image: {per_call, per_second, multipliers?}, or {lines: [{when?, per_call?, per_second?, per_input_image?, ' +
     'per_input_second?, per_unit?, max_units?, max_units_per_second?}], multipliers?, settle_by?}. Chat: {input_per_million, output_per_million}, and as needed ' +
     'per_call, cached_input_per_million, cache_write_per_million, cache_write_1h_per_million, audio_input_per_million, ' +
-    'image_input_per_million, audio_output_per_million, tiers: [{above_input_tokens, …}].',
+    'image_input_per_million, audio_output_per_million, image_output_per_million, tiers: [{above_input_tokens, …}].',
 });
 const SchemaBody = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), {
   description: 'Media schema: a JSON Schema (draft 2020-12) of the body. `x-upstream` names where an argument goes.',

@@ -86,6 +86,7 @@ export const TOKEN_PARTS = {
   audio_input: 'input',
   image_input: 'input',
   audio_output: 'output',
+  image_output: 'output',
 } as const;
 /** Kind of tokens that may have a price of its own. */
 export type TokenPart = keyof typeof TOKEN_PARTS;
@@ -103,6 +104,7 @@ const RATES = {
   audio_input_per_million: Type.Optional(Quota),
   image_input_per_million: Type.Optional(Quota),
   audio_output_per_million: Type.Optional(Quota),
+  image_output_per_million: Type.Optional(Quota),
 };
 
 /**

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { callModelApi } from '../call-model-api.ts';
 import { assertLedgerConsistent } from '../faults/ledger-assertions.ts';
 import type { ChatService } from './chat-fixture.ts';
-import { startScriptedChat } from './scripted-chat-fixture.ts';
+import { addScriptedModels, startScriptedChat } from './scripted-chat-fixture.ts';
 import type { ScriptedUpstream } from './scripted-upstream.ts';
 
 const PRICE = {
@@ -74,5 +74,20 @@ describe('separately priced token categories', { concurrency: false }, () => {
     const { reserved, charged } = await ask({ max_tokens: 10, modalities: ['text', 'audio'] });
     assert.ok(reserved >= 2_000 * 40, `reserved ${reserved}`);
     assert.equal(charged, 3 + 500 + 500 * 40 + 2);
+  });
+
+  // ding113/claude-code-hub #663: images of a model cost ten times as much as its text.
+  test('images that were generated are charged at their own price, and reserved at it', async () => {
+    const price = {
+      input_per_million: 2_000_000,
+      output_per_million: 12_000_000,
+      image_output_per_million: 120_000_000,
+    };
+    await addScriptedModels(service.operator, upstream, ['painter'], { price });
+    const details = { reasoning_tokens: 337, image_tokens: 2_000 };
+    respond({ prompt_tokens: 326, completion_tokens: 2_677, total_tokens: 3_003, completion_tokens_details: details });
+    const { reserved, charged } = await ask({ model: 'painter', max_tokens: 3_000 });
+    assert.equal(charged, 326 * 2 + 677 * 12 + 2_000 * 120);
+    assert.ok(reserved >= 3_000 * 120, `reserved ${reserved}`);
   });
 });

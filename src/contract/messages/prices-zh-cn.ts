@@ -70,6 +70,7 @@ export const RECEIPT_LINES_ZH_CN = {
   audio_input: '音频输入 token',
   image_input: '图片输入 token',
   audio_output: '音频输出 token',
+  image_output: '图片输出 token',
   per_second: '秒数',
   per_input_image: '输入图片',
   per_input_second: '输入素材秒数',

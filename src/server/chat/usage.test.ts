@@ -13,11 +13,13 @@ interface Truth {
   readonly shown: number;
   readonly reasoning: number;
   readonly audioOutput: number;
+  readonly imageOutput: number;
 }
 
 const inputOf = ({ text, cached, write, write1h, audio, image }: Truth): number =>
   text + cached + write + write1h + audio + image;
-const outputOf = ({ shown, reasoning, audioOutput }: Truth): number => shown + reasoning + audioOutput;
+const outputOf = ({ shown, reasoning, audioOutput, imageOutput }: Truth): number =>
+  shown + reasoning + audioOutput + imageOutput;
 
 interface Spelling {
   /** Figures this upstream can report; the others are zero. */
@@ -56,16 +58,17 @@ const SPELLINGS: Readonly<Record<string, Spelling>> = {
     }),
   },
   'OpenAI images': {
-    tells: [...TEXT, 'image'],
+    tells: [...TEXT, 'image', 'imageOutput'],
     write: (truth) => ({
       input_tokens: inputOf(truth),
       input_tokens_details: { text_tokens: truth.text, image_tokens: truth.image },
       output_tokens: outputOf(truth),
+      output_tokens_details: { text_tokens: truth.shown, image_tokens: truth.imageOutput },
       total_tokens: inputOf(truth) + outputOf(truth),
     }),
   },
   OpenRouter: {
-    tells: [...TEXT, 'cached', 'write', 'audio', 'reasoning'],
+    tells: [...TEXT, 'cached', 'write', 'audio', 'reasoning', 'imageOutput'],
     write: (truth) => ({
       ...chatTotals(truth),
       cost: 0.00123,
@@ -75,7 +78,7 @@ const SPELLINGS: Readonly<Record<string, Spelling>> = {
         audio_tokens: truth.audio,
         video_tokens: 0,
       },
-      completion_tokens_details: { reasoning_tokens: truth.reasoning, image_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: truth.reasoning, image_tokens: truth.imageOutput },
     }),
   },
   DeepSeek: {
@@ -165,11 +168,11 @@ const SPELLINGS: Readonly<Record<string, Spelling>> = {
     }),
   },
   Gemini: {
-    tells: [...TEXT, 'cached', 'audio', 'image', 'reasoning', 'audioOutput'],
+    tells: [...TEXT, 'cached', 'audio', 'image', 'reasoning', 'audioOutput', 'imageOutput'],
     write: (truth) => ({
       promptTokenCount: inputOf(truth),
       cachedContentTokenCount: truth.cached,
-      candidatesTokenCount: truth.shown + truth.audioOutput,
+      candidatesTokenCount: truth.shown + truth.audioOutput + truth.imageOutput,
       thoughtsTokenCount: truth.reasoning,
       totalTokenCount: inputOf(truth) + outputOf(truth),
       promptTokensDetails: [
@@ -181,6 +184,7 @@ const SPELLINGS: Readonly<Record<string, Spelling>> = {
       candidatesTokensDetails: [
         { modality: 'TEXT', tokenCount: truth.shown },
         { modality: 'AUDIO', tokenCount: truth.audioOutput },
+        { modality: 'IMAGE', tokenCount: truth.imageOutput },
       ],
     }),
   },
@@ -196,7 +200,18 @@ function makeRandom(seed: number): (below: number) => number {
 }
 
 const RECORDS_EACH = Math.ceil(100_000 / Object.keys(SPELLINGS).length);
-const NAMES = ['text', 'cached', 'write', 'write1h', 'audio', 'image', 'shown', 'reasoning', 'audioOutput'] as const;
+const NAMES = [
+  'text',
+  'cached',
+  'write',
+  'write1h',
+  'audio',
+  'image',
+  'shown',
+  'reasoning',
+  'audioOutput',
+  'imageOutput',
+] as const;
 
 describe('upstream usage', () => {
   for (const [name, { tells, write }] of Object.entries(SPELLINGS))
@@ -217,6 +232,7 @@ describe('upstream usage', () => {
             image: parts?.image_input ?? 0,
             output: usage?.completionTokens,
             audioOutput: parts?.audio_output ?? 0,
+            imageOutput: parts?.image_output ?? 0,
           },
           {
             text: truth.text,
@@ -227,6 +243,7 @@ describe('upstream usage', () => {
             image: truth.image,
             output: outputOf(truth),
             audioOutput: truth.audioOutput,
+            imageOutput: truth.imageOutput,
           },
           JSON.stringify(write(truth)),
         );
@@ -317,14 +334,25 @@ describe('upstream usage', () => {
       prompt_tokens: 100,
       completion_tokens: 3,
       prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 90, audio_tokens: 90, image_tokens: 1e12 },
-      completion_tokens_details: { audio_tokens: 90, reasoning_tokens: -1 },
+      completion_tokens_details: { audio_tokens: 2, image_tokens: 90, reasoning_tokens: -1 },
     });
     assert.deepEqual(usage, {
       promptTokens: 100,
       completionTokens: 3,
       reasoningTokens: 0,
-      parts: { cached_input: 90, cache_write_1h: 0, cache_write: 10, audio_input: 0, image_input: 0, audio_output: 3 },
+      parts: {
+        cached_input: 90,
+        cache_write_1h: 0,
+        cache_write: 10,
+        audio_input: 0,
+        image_input: 0,
+        audio_output: 2,
+        image_output: 1,
+      },
     });
+    const details = { audio_tokens: 90, image_tokens: 90 };
+    const audio = parseUsage({ prompt_tokens: 1, completion_tokens: 3, completion_tokens_details: details });
+    assert.deepEqual([audio?.parts?.audio_output, audio?.parts?.image_output], [3, 0]);
   });
 
   it('counts cached audio and images as cached, where the upstream reports which input was cached', () => {

@@ -25,6 +25,7 @@ interface Figures {
   readonly cachedAudio: number;
   readonly cachedImages: number;
   readonly audioOutput: number;
+  readonly imageOutput: number;
   readonly reasoning: number;
 }
 
@@ -119,6 +120,7 @@ function readOpenAi(usage: UntrustedObject): Figures {
     cachedAudio: largest(cachedParts.audio_tokens),
     cachedImages: largest(cachedParts.image_tokens),
     audioOutput: largest(outputs.audio_tokens),
+    imageOutput: largest(outputs.image_tokens),
     reasoning,
   };
 }
@@ -217,6 +219,7 @@ function readGemini(usage: UntrustedObject): Figures {
     cachedAudio: ofModality(usage.cacheTokensDetails, 'AUDIO'),
     cachedImages: ofModality(usage.cacheTokensDetails, 'IMAGE'),
     audioOutput: ofModality(usage.candidatesTokensDetails, 'AUDIO'),
+    imageOutput: ofModality(usage.candidatesTokensDetails, 'IMAGE'),
     reasoning: thoughts,
   };
 }
@@ -239,6 +242,7 @@ const NO_FIGURES: Figures = {
   cachedAudio: 0,
   cachedImages: 0,
   audioOutput: 0,
+  imageOutput: 0,
   reasoning: 0,
 };
 
@@ -260,34 +264,41 @@ function toUsage(figures: Figures): Usage | undefined {
   };
   const isExcluded = total === 0 && figures.reasoning > output;
   const completionTokens = Math.max(output + (isExcluded ? figures.reasoning : 0), beyondInput);
+  const audioOutput = Math.min(figures.audioOutput, completionTokens);
+  const imageOutput = Math.min(figures.imageOutput, completionTokens - audioOutput);
   const parts: Record<TokenPart, number> = {
     cached_input: take(figures.cached),
     cache_write_1h: take(figures.cacheWrite1h),
     cache_write: take(figures.cacheWrite),
     audio_input: take(figures.audioInput - figures.cachedAudio),
     image_input: take(figures.imageInput - figures.cachedImages),
-    audio_output: Math.min(figures.audioOutput, completionTokens),
+    audio_output: audioOutput,
+    image_output: imageOutput,
   };
-  const hasParts = left < input || parts.audio_output > 0;
+  const hasParts = left < input || audioOutput + imageOutput > 0;
   const reasoningTokens = Math.min(Math.max(figures.reasoning, beyondInput - output), completionTokens);
   const totals = { promptTokens: input, completionTokens, reasoningTokens };
   return hasParts ? { ...totals, parts } : totals;
 }
 
+const OUTPUT_PARTS = ['audio_output', 'image_output'] as const;
 const INPUT_PARTS = ['cached_input', 'cache_write_1h', 'cache_write', 'audio_input', 'image_input'] as const;
 
-/** Limits parts to their totals: those of the input in order of precedence, as `toUsage` takes them. */
+/** Limits parts to their totals, in order of precedence, as `toUsage` takes them. */
 function withinTotals(usage: Usage): Usage {
   const { promptTokens, completionTokens, parts } = usage;
   if (parts === undefined) return usage;
-  let left = promptTokens;
   const fitted: Partial<Record<TokenPart, number>> = {};
-  for (const part of INPUT_PARTS) {
-    const tokens = Math.min(parts[part] ?? 0, left);
-    left -= tokens;
-    fitted[part] = tokens;
-  }
-  fitted.audio_output = Math.min(parts.audio_output ?? 0, completionTokens);
+  const fit = (names: readonly TokenPart[], total: number): void => {
+    let left = total;
+    for (const part of names) {
+      const tokens = Math.min(parts[part] ?? 0, left);
+      left -= tokens;
+      fitted[part] = tokens;
+    }
+  };
+  fit(INPUT_PARTS, promptTokens);
+  fit(OUTPUT_PARTS, completionTokens);
   return { ...usage, parts: fitted };
 }
 
@@ -300,7 +311,7 @@ function largerUsage(a: Usage, b: Usage): Usage {
   };
   if (a.parts === undefined && b.parts === undefined) return totals;
   const parts: Partial<Record<TokenPart, number>> = {};
-  for (const part of [...INPUT_PARTS, 'audio_output'] as const)
+  for (const part of [...INPUT_PARTS, ...OUTPUT_PARTS])
     parts[part] = Math.max(a.parts?.[part] ?? 0, b.parts?.[part] ?? 0);
   return withinTotals({ ...totals, parts });
 }

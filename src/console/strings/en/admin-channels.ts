@@ -245,6 +245,7 @@ export default {
       audio_input: 'Audio input',
       image_input: 'Image input',
       audio_output: 'Audio output',
+      image_output: 'Image output',
     },
     details: 'Cached tokens, audio, images, tiers',
     partsHint: 'Per million tokens. An empty field costs what input or output costs.',

@@ -128,6 +128,7 @@ export default {
     audio_input: 'Audio input tokens',
     image_input: 'Image input tokens',
     audio_output: 'Audio output tokens',
+    image_output: 'Image output tokens',
     per_second: 'Seconds',
     per_input_image: 'Input images',
     per_input_second: 'Input seconds',

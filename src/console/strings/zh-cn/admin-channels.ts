@@ -245,6 +245,7 @@ export default {
       audio_input: '音频输入',
       image_input: '图片输入',
       audio_output: '音频输出',
+      image_output: '图片输出',
     },
     details: '缓存、音频、图片与分段价格',
     partsHint: '均按每百万 token 计。留空则按输入或输出的价格计费。',
