@@ -150,7 +150,7 @@ export const oauthApprove = endpoint({
   ...consentForm,
   path: '/oauth/authorize/approve',
   bodyLimit: PASSKEY_BODY_LIMIT,
-  summary: 'Form of the page: approve the application, within limits; redirects to it with a code',
+  summary: 'Form of the page: approve the application, within limits; returns to it with a code',
   body: Type.Object({
     ...ConsentFields,
     otp: Type.Optional(Type.String({ maxLength: 64, description: 'TOTP or backup code, where the page asks for one' })),
@@ -167,7 +167,7 @@ export const oauthApprove = endpoint({
 export const oauthDeny = endpoint({
   ...consentForm,
   path: '/oauth/authorize/deny',
-  summary: 'Form of the page: deny; redirects to the application with access_denied',
+  summary: 'Form of the page: deny; returns to the application with access_denied',
   body: Type.Object(ConsentFields),
 });
 

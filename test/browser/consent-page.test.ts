@@ -64,14 +64,20 @@ describe('the consent page on a phone', { skip: chromiumPath === undefined && !p
   let origin: string;
   let chromium: Awaited<ReturnType<typeof acquireChromium>>;
   const violations: string[] = [];
+  const passedOn: string[] = [];
 
   before(async () => {
     const port = String(await freePort());
     const issuer = `http://127.0.0.1:${port}`;
     application = createServer(({ url = '' }, response) => {
+      // As https://claude.ai/api/mcp/auth_callback passes the code on to the program.
+      if (url.startsWith('/to-program')) {
+        passedOn.push(origin + url);
+        return response.writeHead(307, { location: 'my-program://done' }).end();
+      }
       const script = url === '/oauth4webapi.js' ? LIBRARY : url === '/app.js' ? APPLICATION(issuer) : undefined;
       response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
-      response.end(
+      return response.end(
         script ?? '<!doctype html><title>App</title><output></output><script type="module" src="/app.js"></script>',
       );
     }).listen(0, '127.0.0.1');
@@ -84,7 +90,7 @@ describe('the consent page on a phone', { skip: chromiumPath === undefined && !p
       client_id: 'browser-app',
       name: 'An application with a long name that does not fit into one line of a phone',
       type: 'public',
-      redirect_uris: ['http://127.0.0.1/cb'],
+      redirect_uris: ['http://127.0.0.1/cb', 'http://127.0.0.1/to-program', 'my-program://callback'],
     });
     await service.newUser('ada');
     chromium = await acquireChromium();
@@ -174,6 +180,7 @@ describe('the consent page on a phone', { skip: chromiumPath === undefined && !p
         ends_at: null,
         spend_limit: { amount: 2.5 * 500_000, period: 'week' },
       });
+      await page.waitForURL(/\/cb\?/);
       const { searchParams, origin: ledTo } = new URL(page.url());
       assert.deepEqual(
         [ledTo, searchParams.get('state'), searchParams.get('iss')],
@@ -183,7 +190,32 @@ describe('the consent page on a phone', { skip: chromiumPath === undefined && !p
       await page.goto(address);
       assert.equal(await page.locator('html').getAttribute('lang'), locale);
       await page.click('form[action="/oauth/authorize/deny"] button');
-      assert.equal(new URL(page.url()).searchParams.get('error'), 'access_denied');
+      await page.waitForURL(/\/cb\?error=access_denied&/);
+      await page.context().close();
+    });
+
+  for (const [how, callback] of [
+    ['its own scheme', () => 'my-program://callback'],
+    ['a site that redirects to its own scheme', () => `${origin}/to-program`],
+  ] as const)
+    it(`returns to a program through ${how}`, async () => {
+      const page = await open({ locale: 'en' });
+      const request = new URLSearchParams({
+        client_id: 'browser-app',
+        redirect_uri: callback(),
+        response_type: 'code',
+        scope: 'models',
+        code_challenge: 'x'.repeat(43),
+        code_challenge_method: 'S256',
+      });
+      await page.goto(`${service.url}/oauth/authorize?${request}`);
+      await logIn(page);
+      await approve(page);
+      await page.getByRole('heading', { name: 'Returning to the application' }).waitFor();
+      await assertAccessible(page, 'return');
+      const link = await page.getByRole('link', { name: 'Open the application' }).getAttribute('href');
+      assert.match(String(link), /[?&]code=.{20,}/);
+      if (callback().startsWith('http')) while (!passedOn.includes(String(link))) await page.waitForTimeout(50);
       await page.context().close();
     });
 });

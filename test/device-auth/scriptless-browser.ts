@@ -1,6 +1,8 @@
 import { PASSWORD } from '../accounts/test-user-client.ts';
 import type { DeviceAuthFixture } from './device-auth-fixture.ts';
 
+const decode = (text: string): string => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+
 /** A browser without scripts: follows redirects, keeps cookies, submits forms. */
 export class ScriptlessBrowser {
   readonly #service: DeviceAuthFixture;
@@ -9,7 +11,7 @@ export class ScriptlessBrowser {
   status = 0;
   html = '';
   headers: Record<string, unknown> = {};
-  /** The address on another host that a redirect led to. */
+  /** The address on another host that a redirect or a page led to. */
   leftTo: URL | undefined;
 
   constructor(service: DeviceAuthFixture, address = '127.0.0.1') {
@@ -45,13 +47,14 @@ export class ScriptlessBrowser {
     const location = String(answer.headers.location);
     if (this.status === 303 && location.startsWith('/')) await this.go('GET', location);
     else if (this.status === 303) this.leftTo = new URL(location);
+    const [, refresh] = /<meta http-equiv="refresh" content="0; url=([^"]+)">/.exec(this.html) ?? [];
+    if (refresh !== undefined) this.leftTo = new URL(decode(refresh));
   }
 
   /** The current hidden fields of the form that posts to an action. */
   fields(action: string): Record<string, string> {
     const form = this.#form(action);
     const pairs = [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)];
-    const decode = (text: string) => text.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
     return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, decode(value)]));
   }
 

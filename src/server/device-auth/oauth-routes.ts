@@ -10,7 +10,7 @@ import { DAY_MS } from '../../contract/time-units.ts';
 import { AppError, invalidRequest, isAppError } from '../platform/app-error.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Live, SiteSettings } from '../platform/config.ts';
-import { redirectingPageHeaders, STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
+import { STANDALONE_PAGE_HEADERS } from '../platform/html.ts';
 import { type RequestContext, type RouteRegistry, toRequestOrigin } from '../platform/http/route-registry.ts';
 import { isWellFormedText } from '../platform/text.ts';
 import type { ClientCredentials } from './clients.ts';
@@ -37,7 +37,15 @@ import {
   type Viewer,
 } from './page-routes.ts';
 import type { CodeExchange, OnPendingPoll, TokenPair } from './tokens.ts';
-import { type GrantError, type GrantFields, grantView, loginView, secondFactorView, secondStepView } from './views.ts';
+import {
+  type GrantError,
+  type GrantFields,
+  grantView,
+  loginView,
+  returnView,
+  secondFactorView,
+  secondStepView,
+} from './views.ts';
 
 interface ClientFields {
   readonly client_id?: string;
@@ -297,7 +305,7 @@ export function addConsentRoutes(
       const approver = { ...viewer, organization: body.organization };
       const approve = async () => grants.approve(valid, approver, limits, origin, toProof(body));
       return approve().then(
-        (code) => redirectToClient(visit, toRedirect(valid, baseUrl, { code })),
+        (code) => returnToClient(visit, toRedirect(valid, baseUrl, { code })),
         (error: unknown) => {
           if (isAppError(error, 'second_factor_required')) return sendPage(visit, 403, secondFactorView(visit.context));
           if (!isAppError(error) || !SECOND_STEP_ERRORS.has(error.code)) throw error;
@@ -348,7 +356,7 @@ class ConsentPages {
       const errorUrl = await findErrorUrl(target, baseUrl, async () => {
         await work(readRequest(target, parameters, baseUrl));
       });
-      return errorUrl === undefined ? visit.reply : redirectToClient(visit, errorUrl);
+      return errorUrl === undefined ? visit.reply : returnToClient(visit, errorUrl);
     });
   }
 
@@ -379,8 +387,7 @@ class ConsentPages {
       typed,
     };
     const status = wrong.error === undefined ? 200 : 400;
-    const headers = redirectingPageHeaders(protocol, visit.context.hasPasskeys);
-    return sendPage(visit, status, grantView(visit.context, details, wrong), headers);
+    return sendPage(visit, status, grantView(visit.context, details, wrong));
   }
 }
 
@@ -403,9 +410,15 @@ async function findErrorUrl(
   }
 }
 
-/** Redirects with 303, so that the client receives no form (RFC 9700 section 4.12). */
-const redirectToClient = ({ reply }: PageVisit, url: string): FastifyReply =>
-  reply.headers(STANDALONE_PAGE_HEADERS).redirect(url, 303);
+/**
+ * Sends the browser to the client. A form is answered with a page that does so: browsers hold each redirect after a form
+ * against its `form-action`, also those of the client's site to a program, and one to a program would leave the form on
+ * the screen. The client receives no form either way (RFC 9700 section 4.12).
+ */
+const returnToClient = (visit: PageVisit, url: string): FastifyReply =>
+  visit.reply.request.method === 'POST'
+    ? sendPage(visit, 200, returnView(visit.context, url))
+    : visit.reply.headers(STANDALONE_PAGE_HEADERS).redirect(url, 303);
 
 /** The limits that were typed; a text names the field that is wrong. Times are Unix milliseconds. */
 function readLimits(

@@ -105,6 +105,9 @@ const EN = {
   expiresHint: 'Empty: until you end it in your list of devices, one year at most.',
   amountInvalid: 'Type an amount above zero, such as 5 or 2.50.',
   daysInvalid: 'Type a number of days from 1 to 365.',
+  returnTitle: 'Returning to the application',
+  returnText: 'If it does not open by itself, use the button. You can close this page afterwards.',
+  returnLink: 'Open the application',
   language: 'Language',
 } as const;
 
@@ -209,6 +212,9 @@ const ZH_CN: Texts = {
   expiresHint: '留空则一直有效，直到您在设备列表中结束它，最长一年。',
   amountInvalid: '请输入大于零的金额，例如 5 或 2.50。',
   daysInvalid: '请输入 1 至 365 之间的天数。',
+  returnTitle: '正在返回应用',
+  returnText: '如果应用没有自动打开，请点击按钮。之后即可关闭此页面。',
+  returnLink: '打开应用',
   language: '语言',
 };
 

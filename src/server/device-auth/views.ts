@@ -416,6 +416,20 @@ ${approval(view, secondStep, '/oauth/authorize/approve')}
   );
 }
 
+/** The page after the decision, which leads back to the application. */
+export function returnView(view: PageContext, url: string): string {
+  const { texts } = view;
+  return layout(
+    view,
+    texts.returnTitle,
+    html`<h1>${texts.returnTitle}</h1>
+<p>${texts.returnText}</p>
+<a class="button" href="${url}">${texts.returnLink}</a>`,
+    html`<meta http-equiv="refresh" content="0; url=${url}">
+`,
+  );
+}
+
 /** Limits that the person may set. The fields are outside their form, so that both buttons get the same style. */
 function limitFields({ texts }: PageContext, { typed, unit, scopes }: GrantDetails, wrong: GrantError): Markup {
   const at = (field: GrantError['field']): FieldError => (wrong.field === field ? wrong : {});
@@ -554,14 +568,14 @@ export function pagePath(code: string, locale: Locale, step?: string): string {
 }
 
 /** A complete page around one section. */
-function layout(view: PageContext, heading: string, section: Markup): string {
+function layout(view: PageContext, heading: string, section: Markup, head?: Markup): string {
   const { locale, siteName, hasPasskeys, texts } = view;
   const nav = languageLinks(locale, texts.language, (each) => ownPath({ ...view, locale: each }));
   return standalonePage({
     locale,
     siteName,
     title: heading,
-    head: hasPasskeys ? PASSKEY_SCRIPT_TAG : undefined,
+    head: html`${hasPasskeys ? PASSKEY_SCRIPT_TAG : undefined}${head}`,
     nav,
     main: html`<section>${section}</section>`,
     footer: texts.footer,

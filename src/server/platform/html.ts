@@ -89,21 +89,14 @@ export const SCRIPTED_PAGE_HEADERS = toStandalonePageHeaders(SCRIPT_SOURCES);
 /** Like `STANDALONE_PAGE_HEADERS`, for a page that plays videos of this service. */
 export const PLAYER_PAGE_HEADERS = toStandalonePageHeaders(["media-src 'self'"]);
 
-/** Like `STANDALONE_PAGE_HEADERS`, for a page whose form may redirect to addresses of this scheme, such as `https:`. */
-export const redirectingPageHeaders = (scheme: string, hasScript = false): Readonly<Record<string, string>> =>
-  toStandalonePageHeaders(hasScript ? SCRIPT_SOURCES : [], ` https: ${scheme}`);
-
-function toStandalonePageHeaders(
-  additions: readonly string[] = [],
-  formTargets = '',
-): Readonly<Record<string, string>> {
+function toStandalonePageHeaders(additions: readonly string[] = []): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self'",
     ...additions,
-    `form-action 'self'${formTargets}`,
+    "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
