@@ -6,7 +6,14 @@ export const PASSWORD = 'correct horse battery';
 /** A response with its parsed body and its cookies. */
 export interface TestResponse {
   readonly status: number;
-  readonly body: { success?: boolean; message?: string; data?: unknown; total?: number; error?: unknown };
+  readonly body: {
+    success?: boolean;
+    code?: string;
+    message?: string;
+    data?: unknown;
+    total?: number;
+    error?: unknown;
+  };
   readonly headers: Readonly<Record<string, unknown>>;
   /** `Set-Cookie` lines. */
   readonly cookies: readonly string[];

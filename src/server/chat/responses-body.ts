@@ -11,7 +11,8 @@ export function findResponsesChanges({ input, messages, tools }: UntrustedObject
   if (input === undefined || input === null || !isBlank(messages)) return undefined;
   const items = restoreFreeformCalls(input, freeformNames(tools));
   // Options of chat completions, which the Responses API refuses.
-  return { messages: undefined, stream_options: undefined, ...(items === undefined ? {} : { input: items }) };
+  const removed = { messages: undefined, stream_options: undefined };
+  return items === undefined ? removed : { ...removed, input: items };
 }
 
 /** Names of the tools whose input is a plain text. */

@@ -48,11 +48,10 @@ export function openOpenTelemetry(
   const provider = new TracerProvider({
     // An operator's attributes override these, and OTEL_SERVICE_NAME a `service.name` among them, as the specification has it.
     resource: resourceFromAttributes({
-      'service.name': 'reelgate',
       'service.version': version,
       'service.instance.id': instance,
       ...settings.otelResourceAttributes,
-      ...(settings.otelServiceName !== undefined && { 'service.name': settings.otelServiceName }),
+      'service.name': settings.otelServiceName ?? settings.otelResourceAttributes['service.name'] ?? 'reelgate',
     }),
     sampler: toSampler(settings.otelTracesSampler, settings.otelTracesSamplerArg),
     spanProcessors: [new BatchSpanProcessor({ exporter })],
