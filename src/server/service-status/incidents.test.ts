@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Sample } from '../platform/metrics.ts';
 import {
+  findAffectedAreas,
   findIncidents,
   mergeInstanceIncidents,
   type Reading,
@@ -16,6 +17,10 @@ describe('incidents', () => {
   });
   const duration = (part: string, value: number, le?: string): Sample => ({
     labels: { vendor: 'kling', channel: '1', kind: 'poll', part, ...(le === undefined ? {} : { le }) },
+    value,
+  });
+  const durationOf = (vendor: string, kind: string, part: string, value: number, le?: string): Sample => ({
+    labels: { ...duration(part, value, le).labels, vendor, kind },
     value,
   });
   const plain = (value: number): Sample[] => [{ labels: {}, value }];
@@ -51,6 +56,30 @@ describe('incidents', () => {
         { upstream_call_seconds: [duration('bucket', 8, '5'), duration('count', 10), duration('sum', 90)] },
         ['vendor_slow kling'],
       ],
+      [
+        'slow submits at one of two vendors',
+        {
+          upstream_call_seconds: [
+            durationOf('kling', 'submit', 'bucket', 3, '5'),
+            durationOf('kling', 'submit', 'count', 3),
+            durationOf('vidu', 'submit', 'bucket', 2, '5'),
+            durationOf('vidu', 'submit', 'bucket', 3, '10'),
+            durationOf('vidu', 'submit', 'count', 3),
+          ],
+        },
+        ['vendor_slow vidu'],
+      ],
+      ['two slow polls', { upstream_call_seconds: [duration('bucket', 0, '5'), duration('count', 2)] }, []],
+      [
+        'models, which take their time',
+        {
+          upstream_call_seconds: [
+            durationOf('openai', 'chat', 'bucket', 0, '5'),
+            durationOf('openai', 'chat', 'count', 9),
+          ],
+        },
+        [],
+      ],
       ['polls fast enough', { upstream_call_seconds: [duration('bucket', 9, '5'), duration('count', 10)] }, []],
       [
         'slow statements',
@@ -62,6 +91,17 @@ describe('incidents', () => {
         },
         ['database_slow database'],
       ],
+      [
+        'statements fast enough',
+        {
+          db_query_seconds: [
+            { labels: { part: 'sum' }, value: 1 },
+            { labels: { part: 'count' }, value: 10 },
+          ],
+        },
+        [],
+      ],
+      ['a database that answers', { database_up: plain(1) }, []],
       ['a database that does not answer', { database_up: plain(0) }, ['database_gone database']],
       [
         'a full disk',
@@ -78,6 +118,22 @@ describe('incidents', () => {
         ['disk_nearly_full journal'],
       ],
       [
+        'a tenth of a disk, and a disk of unknown size',
+        {
+          disk_free_bytes: [
+            { labels: { volume: 'journal' }, value: 10 },
+            { labels: { volume: 'database' }, value: 1 },
+          ],
+          disk_size_bytes: [{ labels: { volume: 'journal' }, value: 100 }],
+        },
+        [],
+      ],
+      [
+        'a mail server whose answers are lost',
+        { mail_server_calls_total: [{ labels: { outcome: 'uncertain' }, value: 1 }] },
+        ['mail_server_gone mail'],
+      ],
+      [
         'a mail server that is away',
         { mail_server_calls_total: [{ labels: { outcome: 'unavailable' }, value: 1 }] },
         ['mail_server_gone mail'],
@@ -92,8 +148,10 @@ describe('incidents', () => {
         },
         [],
       ],
+      ['videos polled in time', { task_oldest_due_seconds: plain(120) }, []],
       ['videos nobody polls', { task_oldest_due_seconds: plain(121) }, ['backlog_grows videos']],
       ['a ledger that does not add up', { ledger_audit_ok: plain(0) }, ['ledger_mismatch ledger']],
+      ['a ledger that adds up', { ledger_audit_ok: plain(1) }, []],
       ['a ledger that was not audited yet', {}, []],
       [
         'an account that lost units no video explains',
@@ -119,6 +177,23 @@ describe('incidents', () => {
       assert.deepEqual(found(late, {}), []);
       assert.deepEqual(findIncidents([reading(0, late)]), []);
     });
+  });
+
+  it('affect the areas that cannot work meanwhile, and no others', () => {
+    const affected = (values: Partial<Record<WatchedMetric, readonly Sample[]>>) => ({
+      ...findAffectedAreas([reading(0, {}), reading(600_000, values)]),
+    });
+    assert.deepEqual(affected({}), {});
+    assert.deepEqual(findAffectedAreas([]), {});
+    assert.deepEqual(affected({ database_up: plain(0) }), { sign_in: 'down', video: 'down', chat: 'down' });
+    const slow = [
+      { labels: { part: 'sum' }, value: 9 },
+      { labels: { part: 'count' }, value: 10 },
+    ];
+    assert.deepEqual(affected({ db_query_seconds: slow }), { sign_in: 'limited', video: 'limited', chat: 'limited' });
+    assert.deepEqual(affected({ task_oldest_due_seconds: plain(121) }), { video: 'limited' });
+    assert.deepEqual(affected({ upstream_calls_total: [call('unreachable', 3)] }), { video: 'down' });
+    assert.deepEqual(affected({ ledger_audit_ok: plain(0), webhook_backlog: plain(1) }), {});
   });
 });
 

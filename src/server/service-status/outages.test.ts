@@ -77,7 +77,7 @@ forEachDatabase((_name, open, freshUrl) => {
         await recorder.check();
         return outages.list(clock.now());
       };
-      return { check, recorder };
+      return { check, recorder, store };
     }
 
     it('opens an outage, worsens it and ends it', async () => {
@@ -94,6 +94,41 @@ forEachDatabase((_name, open, freshUrl) => {
       const [ended, ...others] = await check(0);
       assert.deepEqual([ended?.level, others], ['down', []]);
       assert.ok((ended?.ended_at ?? 0) > START + 600_000);
+    });
+
+    it('states since when an incident has been seen, from its last beginning', async () => {
+      const { check, store } = await startRecorder();
+      const since = async () => {
+        const [row] = await store.list();
+        return (JSON.parse(row?.incidents ?? '[]') as { id: string; since: number }[]).map(
+          (each) => each.since - START,
+        );
+      };
+      await check(0);
+      assert.deepEqual(await since(), []);
+      await check(60_000, [call('chat', 'a', 'auth', 1)]);
+      assert.deepEqual(await since(), [60_000]);
+      await check(60_000);
+      assert.deepEqual(await since(), [60_000]);
+      // The window no longer has a growing count.
+      for (let minute = 0; minute < 11; minute += 1) await check(60_000);
+      assert.deepEqual(await since(), []);
+      await check(60_000, [call('chat', 'a', 'auth', 2)]);
+      assert.deepEqual(await since(), [840_000]);
+    });
+
+    it('lists a process until it stops, or was not seen for a day', async () => {
+      const { check, recorder, store } = await startRecorder();
+      const names = async () => (await store.list()).map(({ name }) => name);
+      const other = { version: '1.0.0', started_at: START, incidents: '[]', areas: '{}' };
+      await store.save({ ...other, name: 'two', seen_at: START });
+      await store.save({ ...other, name: 'three', seen_at: START + 1 });
+      await check(DAY_MS);
+      assert.deepEqual(await names(), ['one', 'three', 'two']);
+      await check(1);
+      assert.deepEqual(await names(), ['one', 'three']);
+      await recorder.stop();
+      assert.deepEqual(await names(), ['three']);
     });
 
     it('records the time without any running process, and forgets after 30 days', async () => {
