@@ -15,26 +15,30 @@ import type { Video } from './video/module.ts';
 /** Registers metrics that are read on each scrape; counters are recorded where the events happen. */
 export function registerOnDemandMetrics(
   foundation: Foundation,
-  { channels, notifications, mail, quota, webhooks, artifacts, deviceAuth }: Modules,
+  { channels, vendors, notifications, mail, quota, webhooks, artifacts, deviceAuth }: Modules,
   { video, chat, batches }: { readonly video: Video; readonly chat: Chat; readonly batches: Pick<Batches, 'store'> },
 ): void {
   const { metrics } = foundation;
   // First, because the other readings use connections themselves.
   registerDatabaseMetrics(foundation);
   registerTaskMetrics(foundation, video);
+  const enabledChannels = async () =>
+    [...(await channels.catalog()).channels.values()].flatMap(({ enabled, channel }) => (enabled ? [channel] : []));
+  metrics.expectUpstreamCalls(async () =>
+    (await enabledChannels()).map(({ id, vendor }) => {
+      const images = vendors.find(vendor)?.images === undefined ? [] : ['image'];
+      return { vendor, channelId: id, kinds: vendors.isChat(vendor) ? ['chat'] : ['submit', 'poll', ...images] };
+    }),
+  );
   metrics.register({
     name: 'channel_state',
     help: 'Enabled channels as this process sees them: 0 working, 1 half-open, 2 open.',
     labelNames: ['channel', 'vendor'],
-    async read() {
-      const catalog = await channels.catalog();
-      return [...catalog.channels.values()]
-        .filter(({ enabled }) => enabled)
-        .map(({ channel: { id, vendor } }) => ({
-          labels: { channel: String(id), vendor },
-          value: CHANNEL_STATES[channels.stateOf(id)],
-        }));
-    },
+    read: async () =>
+      (await enabledChannels()).map(({ id, vendor }) => ({
+        labels: { channel: String(id), vendor },
+        value: CHANNEL_STATES[channels.stateOf(id)],
+      })),
   });
   registerReconciliationMetrics(foundation, video);
   registerBatchMetrics(foundation, batches);

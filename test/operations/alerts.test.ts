@@ -63,6 +63,19 @@ describe('vendor alerts', { skip }, () => {
     assertAlerts([{ name: 'not used for long', before: start, during, minutes, alerts: ['ReelgateChannelOpen'] }]);
   });
 
+  it('fire for a key that is refused at the first call of its channel', async () => {
+    const base_url = service.sandbox.url('vidu');
+    const models = [VIDEO.vidu];
+    const channel = { vendor: 'vidu', base_url, credentials: service.sandbox.credentials('vidu'), models, priority: 9 };
+    const id = await service.operator.addChannel(channel);
+    const start = await scrapeAsPrometheus(service.baseUrl);
+    service.sandbox.control.fault({ kind: 'unauthorized', vendor: 'vidu', operation: 'submit' });
+    assert.equal((await submit('vidu')).status, 200, 'by the other channel');
+    const during = await scrapeAsPrometheus(service.baseUrl);
+    await service.operator.requestData('DELETE', `/api/admin/channels/${id}`);
+    assertAlerts([{ name: 'first call', before: start, during, minutes: 1, alerts: ['ReelgateKeyRefused'] }]);
+  });
+
   it('fire for an account without balance', async () => {
     const start = await scrapeAsPrometheus(service.baseUrl);
     service.sandbox.control.fault({ kind: 'billing', vendor: 'vidu', operation: 'submit' });

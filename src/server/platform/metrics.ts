@@ -15,6 +15,11 @@ export interface UpstreamCallRecord {
   readonly seconds: number | undefined;
 }
 
+/** Calls that a channel may make. */
+export interface ExpectedCalls extends Pick<UpstreamCallRecord, 'vendor' | 'channelId'> {
+  readonly kinds: readonly string[];
+}
+
 /**
  * Prometheus metrics (listed in docs/metrics.md). Label values come from closed sets or are ids of rows that
  * administrators create, never caller input, because Prometheus stores a series for every value.
@@ -23,6 +28,8 @@ export interface Metrics {
   /** @param route the pattern of the route, `none` for an unknown path */
   recordRequest(route: string, method: string, status: number, seconds: number): void;
   recordUpstreamCall(call: UpstreamCallRecord): void;
+  /** Sets how to find the calls that may be made: their counters are rendered as 0 before the first of them. */
+  expectUpstreamCalls(find: () => Promise<readonly ExpectedCalls[]>): void;
   /** Records reservations closed by a committed transaction. */
   recordSettlements(kind: 'settle' | 'refund', count: number): void;
   recordQuery(seconds: number): void;
@@ -118,11 +125,15 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
     UPSTREAM_BUCKETS,
     callLabels,
   );
-  const countedKinds = new Map<number, Set<string>>();
-  // A counter that starts at 1 shows no increase, so all outcomes of a channel start at 0 with its first call.
+  const countedKinds = new Map<string, Set<string>>();
+  // A counter that starts at 1 shows no increase, so all outcomes of a channel are scraped as 0 before its first call.
   const startAtZero = (labels: Readonly<Record<'vendor' | 'channel' | 'kind', string>>): void => {
+    const kinds = getOrCreateEntry(countedKinds, labels.channel, () => new Set<string>());
+    if (kinds.has(labels.kind)) return;
+    kinds.add(labels.kind);
     for (const outcome of outcomes) upstreamCalls.inc({ ...labels, outcome }, 0);
   };
+  let findExpected: () => Promise<readonly ExpectedCalls[]> = async () => [];
   const settlements = counter('settlements_total', 'Reservations closed: charged (settle) or returned (refund).', [
     'kind',
   ]);
@@ -140,11 +151,12 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
       requests.observe({ route, method, status: String(status) }, seconds),
     recordUpstreamCall({ vendor, channelId, kind, outcome, seconds }) {
       const labels = { vendor, channel: String(channelId), kind };
-      const kinds = getOrCreateEntry(countedKinds, channelId, () => new Set<string>());
-      if (!kinds.has(kind)) startAtZero(labels);
-      kinds.add(kind);
+      startAtZero(labels);
       upstreamCalls.inc({ ...labels, outcome });
       if (seconds !== undefined) upstreamSeconds.observe(labels, seconds);
+    },
+    expectUpstreamCalls(find) {
+      findExpected = find;
     },
     recordSettlements: (kind, count) => settlements.labels(kind).inc(count),
     recordQuery: (seconds) => queries.observe(seconds),
@@ -156,10 +168,11 @@ export function createMetrics(version: string, outcomes: readonly string[] = [])
       const metric = await registry.getSingleMetric(PREFIX + name)?.get();
       return (metric?.values ?? []).map((sample) => toSample(sample, PREFIX + name));
     },
-    render: async () => ({
-      contentType: registry.contentType,
-      body: await Registry.merge([ofProcess, registry]).metrics(),
-    }),
+    async render() {
+      for (const { vendor, channelId, kinds } of await readInTime(findExpected, []))
+        for (const kind of kinds) startAtZero({ vendor, channel: String(channelId), kind });
+      return { contentType: registry.contentType, body: await Registry.merge([ofProcess, registry]).metrics() };
+    },
   };
 }
 
@@ -177,13 +190,11 @@ function addSignInCounters(
     'Requests for tokens of devices and applications: ok or the code of the error; reused besides it, if a used one ended a sign-in.',
     ['grant', 'outcome'],
   );
+  // From 0, so that an alert sees the first one as an increase.
+  for (const grant of ['authorization_code', 'refresh_token']) tokenRequests.labels(grant, REUSED).inc(0);
   const passkeyUses = counter('passkey_uses_total', 'Uses of passkeys: ok or the code of the error.', ['outcome']);
   return {
-    recordTokenRequest(grant, outcome) {
-      // From 0, so that an alert sees the first one as an increase.
-      if (grant !== 'device_code') tokenRequests.labels(grant, REUSED).inc(0);
-      tokenRequests.labels(grant, outcome).inc();
-    },
+    recordTokenRequest: (grant, outcome) => tokenRequests.labels(grant, outcome).inc(),
     recordPasskeyUse: (outcome) => passkeyUses.labels(outcome).inc(),
     recordIdentitySignIn(provider, outcome) {
       for (const each of IDENTITY_FAILURES) identitySignIns.labels(provider, each).inc(0);
@@ -247,7 +258,7 @@ function addGauge(
   });
 }
 
-async function readInTime(read: OnDemandGauge['read'], otherwise: readonly Sample[]): Promise<readonly Sample[]> {
+async function readInTime<R>(read: () => R | Promise<R>, otherwise: R): Promise<R> {
   try {
     return await withinTime(Promise.resolve(read()), READ_TIMEOUT_MS, () => otherwise);
   } catch {
