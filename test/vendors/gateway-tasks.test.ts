@@ -174,6 +174,21 @@ for (const [vendor, model, path, handle, own] of VENDORS) {
   });
 }
 
+test('a file that needs the key is fetched with a pair of keys where the channel has one', async () => {
+  const credentials = { access_key: 'sk-access', secret_key: 'secret' };
+  for (const [vendor, expected] of [
+    [kling, /^Bearer eyJ[\w-]+\.[\w-]+\.[\w-]+$/],
+    [jimeng, /^HMAC-SHA256 Credential=sk-access\//],
+  ] as const) {
+    const handle = { family: 'text2video', reqKey: 'jimeng_t2v_v30', id: ID };
+    const json = video({ status: 'completed' });
+    const context = { ...fixedResponseContext({ json }), baseUrl: `${GATEWAY}/${vendor.name}`, credentials };
+    const source = await vendor.content(handle, (await vendor.query(handle, context)).raw, undefined, context);
+    assert.ok(source.kind === 'fetch');
+    assert.match(new Headers(source.headers).get('authorization') ?? '', expected);
+  }
+});
+
 test("the operator's account is hidden in the responses of all vendors", () => {
   const own = { status: 'done', url: FILM };
   const json = unified({ status: 'SUCCESS', data: unified({ status: 'SUCCESS', data: own }) });

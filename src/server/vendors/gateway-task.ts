@@ -3,10 +3,10 @@ import type { BufferedResponse } from '../platform/outbound/outbound.ts';
 import { type AdapterContext, withoutVersion } from '../upstreams/upstream.ts';
 import type { Artifact, ContentSource, QueryOutcome } from './adapter.ts';
 import {
-  bearerHeaders,
   type ErrorClass,
   failedTask,
   fileUrlOf,
+  type Headers,
   isAboutTask,
   type ReportedReason,
   readReason,
@@ -90,22 +90,19 @@ export function readGatewayTask(
  * request carries the key.
  *
  * @param vendor the name of the path below which gateways serve the vendor's API
+ * @param authorize returns the headers of a GET request with the channel's credentials, which may be a pair of keys
  */
-export function gatewayFile(
+export async function gatewayFile(
   raw: unknown,
   { id, vendor }: { readonly id: string; readonly vendor: string },
-  { baseUrl, credentials }: Pick<AdapterContext, 'baseUrl' | 'credentials'>,
-): ContentSource | undefined {
+  { baseUrl }: Pick<AdapterContext, 'baseUrl'>,
+  authorize: (url: string) => Headers | Promise<Headers>,
+): Promise<ContentSource | undefined> {
   const task = gatewayTask(raw);
   if (task === undefined) return undefined;
   const artifact = gatewayArtifact(task);
   if (artifact.kind === 'url') return { kind: 'fetch', url: artifact.url, headers: {}, trusted: false };
   const root = withoutVersion(baseUrl).replace(new RegExp(`/${vendor}(?:/native)?$`), '');
-  return {
-    kind: 'fetch',
-    url: `${root}/v1/videos/${encodeURIComponent(id)}/content`,
-    headers: bearerHeaders({ credentials }),
-    trusted: true,
-    addressIn: fileAddressIn,
-  };
+  const url = `${root}/v1/videos/${encodeURIComponent(id)}/content`;
+  return { kind: 'fetch', url, headers: await authorize(url), trusted: true, addressIn: fileAddressIn };
 }

@@ -44,7 +44,9 @@ import {
  * Helpers for adapters of vendors with JSON over HTTP: a key in a header, a task id as the whole handle, one GET for a
  * poll, and the video at a public URL.
  */
-type Headers = Readonly<Record<string, string>>;
+
+/** Headers of a request. */
+export type Headers = Readonly<Record<string, string>>;
 
 /** Headers with the channel's API key as a bearer token. */
 export const bearerHeaders = ({ credentials }: Pick<AdapterContext, 'credentials'>): Headers => ({

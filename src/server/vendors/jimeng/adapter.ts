@@ -40,6 +40,7 @@ import {
   type ErrorClass,
   failedTask,
   finishedTask,
+  type Headers,
   hasOwnEnvelope,
   isSuccessCode,
   omitUndefined,
@@ -425,7 +426,12 @@ export const jimeng: VendorAdapter = {
 
   async content(handle, raw, _variant, context) {
     const own = ownTask(raw);
-    const file = own ? undefined : gatewayFile(raw, { id: parseHandle(handle).id, vendor: 'jimeng' }, context);
+    const { id } = parseHandle(handle);
+    const file = own
+      ? undefined
+      : await gatewayFile(raw, { id, vendor: 'jimeng' }, context, (url) =>
+          authorize({ method: 'GET', url, pieces: [], headers: {} }, context),
+        );
     return file ?? publicFile(videoUrlOf(own));
   },
 
@@ -530,16 +536,19 @@ async function sendAction(
 ): Promise<BufferedResponse> {
   const url = `${context.baseUrl}/?Action=${ACTIONS[action]}&Version=2022-08-31`;
   const body = serializeJsonBody(fields);
-  const { api_key: apiKey, access_key: accessKey, secret_key: secretKey } = context.credentials;
-  const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
   const pieces = typeof body === 'string' ? [body] : body.pieces();
   const unsigned = { method: 'POST', url, pieces, headers: { 'content-type': 'application/json' } } as const;
-  const headers =
-    typeof apiKey === 'string'
-      ? { ...unsigned.headers, ...bearerHeaders(context) }
-      : signVolcengineRequest(unsigned, key, context.now());
+  const headers = authorize(unsigned, context);
   const request = withSerializedBody({ method: 'POST', url, headers, signal: context.signal }, body);
   return unwrapResponse(await context.sendJson(request), hasOwnEnvelope);
+}
+
+/** The headers of a request: those it has, and the credentials. */
+function authorize(unsigned: UnsignedRequest, context: AdapterContext): Headers {
+  const { api_key: apiKey, access_key: accessKey, secret_key: secretKey } = context.credentials;
+  if (typeof apiKey === 'string') return { ...unsigned.headers, ...bearerHeaders(context) };
+  const key = { accessKey: String(accessKey), secretKey: String(secretKey), region: 'cn-north-1', service: 'cv' };
+  return signVolcengineRequest(unsigned, key, context.now());
 }
 
 /** A request to a Volcengine service, before it is signed. */

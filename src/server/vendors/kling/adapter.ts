@@ -26,6 +26,7 @@ import {
   classifyByWords,
   type ErrorClass,
   failedTask,
+  type Headers,
   hasOwnEnvelope,
   isPolicyText,
   isSuccessCode,
@@ -303,7 +304,10 @@ export const kling: VendorAdapter = {
 
   async content(handle, raw, _variant, context) {
     const { family, id } = parseHandle(handle);
-    const file = family === 'turbo' || ownTask(raw) ? undefined : gatewayFile(raw, { id, vendor: 'kling' }, context);
+    const isOwn = family === 'turbo' || ownTask(raw) !== undefined;
+    const file = isOwn
+      ? undefined
+      : await gatewayFile(raw, { id, vendor: 'kling' }, context, async () => bearer(await bearerToken(context)));
     if (file !== undefined) return file;
     const url = asUrl(turboVideo(raw)?.url) ?? filmUrlOf(videosOf(taskIn(raw)));
     if (url === undefined) throw new PollFailed('the upstream gave no address of the video');
@@ -379,6 +383,8 @@ function parseError(response: BufferedResponse, nowMs: number): VendorError {
   });
 }
 
+const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
+
 /** @param path below `/v1/videos/`, or with a leading slash below the base URL */
 async function sendAuthorized(context: AdapterContext, path: string, body?: RequestBody): Promise<BufferedResponse> {
   const send = async (token: string) =>
@@ -390,7 +396,7 @@ async function sendAuthorized(context: AdapterContext, path: string, body?: Requ
             url: path.startsWith('/')
               ? withoutVersion(context.baseUrl) + path
               : endpointUrl(context, `/v1/videos/${path}`),
-            headers: { authorization: `Bearer ${token}` },
+            headers: bearer(token),
             signal: context.signal,
           },
           body,
