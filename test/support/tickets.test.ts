@@ -88,6 +88,10 @@ forEachDatabase((_name, _open, freshUrl) => {
     await person.ok('POST', `/api/tickets/${id}/replies`, { content: 'Still hangs.' });
     assert.equal(await pending(), before + 1);
     assert.equal((await told(root, 'admin_ticket'))[0]?.content, 'Still hangs.');
+    assert.deepEqual(
+      (await read(person, id)).replies.map(({ by_staff }) => by_staff),
+      [true, false],
+    );
     await root.ok('PUT', `/api/admin/tickets/${id}`, { status: 'in_progress' });
     await root.ok('PUT', `/api/admin/tickets/${id}`, { status: 'in_progress' });
     assert.equal(await pending(), before);
@@ -99,8 +103,8 @@ forEachDatabase((_name, _open, freshUrl) => {
     await person.ok('POST', `/api/tickets/${id}/close`);
     assert.deepEqual([(await read(person, id)).status, await pending()], ['closed', before]);
     for (const path of ['close', 'replies'])
-      await person.fails(200, 'POST', `/api/tickets/${id}/${path}`, { content: 'One more.' });
-    await root.fails(200, 'POST', `/api/admin/tickets/${id}/replies`, { content: 'One more.' });
+      assert.match(await person.fails(200, 'POST', `/api/tickets/${id}/${path}`, { content: 'One more.' }), /closed/);
+    assert.match(await root.fails(200, 'POST', `/api/admin/tickets/${id}/replies`, { content: 'One more.' }), /closed/);
     assert.equal((await read(person, id)).reply_count, 3);
     await root.ok('PUT', `/api/admin/tickets/${id}`, { status: 'open' });
     assert.equal(await pending(), before + 1);
@@ -208,7 +212,9 @@ forEachDatabase((_name, _open, freshUrl) => {
           root.send('POST', `/api/admin/tickets/${id}/replies`, { content, seen_replies: 0 }),
         ),
       );
-      assert.equal(answers.filter(({ body }) => body.success).length, 1);
+      const refused = answers.filter(({ body }) => !body.success);
+      assert.equal(refused.length, 2);
+      for (const { body } of refused) assert.match(String(body.message), /in the meantime/);
       const { replies, reply_count } = await review(id);
       assert.deepEqual([replies.length, reply_count], [1, 1]);
     }
@@ -251,6 +257,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const person = await fresh();
     const id = await ask(person);
     await answer(id, {});
+    await root.ok('PUT', `/api/admin/tickets/${id}`, { status: 'resolved' });
     await root.ok('DELETE', `/api/admin/tickets/${id}`);
     await root.fails(200, 'DELETE', `/api/admin/tickets/${id}`);
     await person.fails(200, 'GET', `/api/tickets/${id}`);
@@ -263,7 +270,7 @@ forEachDatabase((_name, _open, freshUrl) => {
     const log = await root.ok<{ action: string }[]>('GET', `/api/admin/audit?target=ticket:${id}`);
     assert.deepEqual(
       log.map(({ action }) => action),
-      ['ticket.delete', 'ticket.reply'],
+      ['ticket.delete', 'ticket.update', 'ticket.reply'],
     );
   });
 });
