@@ -181,7 +181,7 @@ export class OrganizationStore implements Memberships {
     await trx.deleteFrom('organizations').where('id', '=', id).execute();
   }
 
-  /** Owners first, then in the order in which they joined. */
+  /** In the order in which they joined. */
   async listMembers(organizationId: number, page: Page) {
     const members = this.#database.kysely
       .selectFrom('organization_members')
