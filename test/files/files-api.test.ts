@@ -7,6 +7,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI, { toFile } from 'openai';
@@ -15,6 +16,12 @@ import { forEachDatabase } from '../for-each-database.ts';
 import { startTestService, type TestService } from '../test-service.ts';
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(5_000)]);
+/** A file of EBML (RFC 8794) with a document type and a segment of 200 bytes. */
+function ebmlOf(documentType: string): Buffer {
+  const type = Buffer.concat([Buffer.from([0x42, 0x82, 0x80 + documentType.length]), Buffer.from(documentType)]);
+  const header = Buffer.concat([Buffer.from('1a45dfa3', 'hex'), Buffer.from([0x80 + type.length]), type]);
+  return Buffer.concat([header, Buffer.from('1853806701000000000000c8', 'hex'), Buffer.alloc(200)]);
+}
 const LINES = Buffer.from('{"custom_id":"a"}\n{"custom_id":"b"}\n');
 const MB = 1024 ** 2;
 const BOUNDARY = 'x-boundary';
@@ -176,6 +183,7 @@ describe('files', () => {
       for (const parts of [
         [file, purpose],
         [purpose, file],
+        [{ ...file, content: ebmlOf('webm') }, purpose],
       ]) {
         const response = await post(formOf(parts));
         assert.equal(response.status, 200);
@@ -200,6 +208,12 @@ describe('files', () => {
         [
           'archive',
           formOf([{ ...named, content: Buffer.from(`504b0304${'00'.repeat(99)}`, 'hex') }, purpose]),
+          [400, 'invalid_request', 'file'],
+        ],
+        ['Matroska', formOf([{ ...named, content: ebmlOf('matroska') }, purpose]), [400, 'invalid_request', 'file']],
+        [
+          'cut WebM',
+          formOf([{ ...named, content: ebmlOf('webm').subarray(0, -1) }, purpose]),
           [400, 'invalid_request', 'file'],
         ],
         [
@@ -238,6 +252,42 @@ describe('files', () => {
       ]);
       assert.deepEqual((await openai.files.list()).data, []);
       assert.equal(await bytesBelow(folder), 0);
+    });
+
+    it('knows the type of a file whose first bytes arrive alone, and refuses another before its end', async () => {
+      const start = (content: Buffer | string) => {
+        const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+        const sent = httpRequest(
+          `${service.url}/v1/files`,
+          {
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+          },
+          resolve,
+        );
+        sent.on('error', () => {});
+        const parts = [
+          { name: 'purpose', content: 'vision' },
+          { name: 'file', filename: 'x.png', content },
+        ];
+        // Without the line break behind the content.
+        sent.write(formOf(parts, '').subarray(0, -2));
+        return { sent, response: promise };
+      };
+      const slow = start(PNG.subarray(0, 3));
+      await pause(50);
+      slow.sent.end(Buffer.concat([PNG.subarray(3), Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]));
+      const kept = await slow.response;
+      assert.equal(kept.statusCode, 200);
+      const { id } = (await json(kept)) as { id: string };
+      await openai.files.delete(id);
+      const endless = start(`<html>${' '.repeat(100)}`);
+      assert.equal((await endless.response).statusCode, 400);
+      endless.sent.destroy();
+      assert.match(
+        (await (await post(formOf([{ name: 'file', filename: 'x.png', content: '' }]))).json()).error.message,
+        /^file is empty/,
+      );
     });
 
     it('an upload whose client leaves in the middle keeps neither file nor space', async () => {
