@@ -255,8 +255,9 @@ forEachDatabase((_name, _open, freshUrl) => {
 
   it('removes a ticket with its replies, and keeps its actions in the audit log', async () => {
     const person = await fresh();
-    const id = await ask(person);
+    const [id, other] = [await ask(person), await ask(person)];
     await answer(id, {});
+    await answer(other, {});
     await root.ok('PUT', `/api/admin/tickets/${id}`, { status: 'resolved' });
     await root.ok('DELETE', `/api/admin/tickets/${id}`);
     await root.fails(200, 'DELETE', `/api/admin/tickets/${id}`);
@@ -267,6 +268,7 @@ forEachDatabase((_name, _open, freshUrl) => {
       .where('ticket_id', '=', id)
       .execute();
     assert.deepEqual(left, []);
+    assert.equal((await read(person, other)).replies.length, 1);
     const log = await root.ok<{ action: string }[]>('GET', `/api/admin/audit?target=ticket:${id}`);
     assert.deepEqual(
       log.map(({ action }) => action),
