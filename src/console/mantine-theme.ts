@@ -1,27 +1,9 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
 import { IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react';
-import type { ClipboardEvent } from 'react';
 import { DARK, FONTS, GRAY, RADII, TEXT_SIZES } from '../design/tokens.ts';
 
 /** Palette of the site, declared by `/tokens.css`, so that a new accent colour in the settings needs no new build. */
 const ACCENT = Array.from({ length: 10 }, (_, shade) => `var(--rg-accent-${shade})`) as unknown as MantineColorsTuple;
-
-/**
- * Pastes `1,000` as the thousand that both languages of the console mean by it, also with a sign or a unit, and
- * full-width characters as their plain ones. Mantine takes a single comma for a decimal one, and drops a full-width one.
- */
-function pasteNumber(event: ClipboardEvent): void {
-  const given = event.clipboardData.getData('text');
-  const plain = given.normalize('NFKC').replace(/[^\d.,。-]/g, '');
-  const text = /^-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/.test(plain)
-    ? plain.replaceAll(',', '')
-    : plain.replace(/^([^.,。]*)[,。]([^.,。]*)$/, '$1.$2');
-  // Of several separators Mantine knows which one is decimal.
-  if (text === given || /[.,。].*[.,。]/.test(text)) return;
-  event.preventDefault();
-  event.stopPropagation();
-  document.execCommand('insertText', false, text);
-}
 
 /** Maps the design tokens to Mantine's theme. Nothing is loaded from other hosts. */
 export const theme = createTheme({
@@ -55,7 +37,6 @@ export const theme = createTheme({
     ModalHeader: { defaultProps: { role: 'none' } },
     // Links must be recognizable by more than their colour.
     Anchor: { defaultProps: { underline: 'always' } },
-    NumberInput: { defaultProps: { allowedDecimalSeparators: ['.', ',', '。'], onPasteCapture: pasteNumber } },
     Tooltip: { defaultProps: { openDelay: 250, withinPortal: true } },
   },
 });

@@ -98,13 +98,40 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
       ['0,125', '0.125'],
       ['1.000,5', '1000.5'],
       ['1 000', '1000'],
+      ['1e3', '1000'],
+      ['−5', '-5'],
+      ['١٬٠٠٠', '1000'],
+      ['0x10', ''],
+      ['5万', ''],
     ] as const)
       assert.equal(await paste(amount, text), number, text);
     assert.equal(await paste(rate, '60,000'), '60000');
     assert.equal(await paste(rate, '60,000 tokens'), '60000');
+    assert.equal(await paste(rate, '1.5'), '');
     await amount.fill('');
     for (const letter of '0。5') await page.keyboard.insertText(letter);
     assert.equal(await amount.inputValue(), '0.5');
+  });
+
+  it('closes a dialog by a click outside or Escape only until something is entered in it', async () => {
+    await open('/account/tokens');
+    const dialog = page.getByRole('dialog');
+    const outside = () => page.mouse.click(5, 400);
+    for (const close of [outside, () => page.keyboard.press('Escape')]) {
+      await page.getByRole('button', { name: account.apiKeys.make }).first().click();
+      await dialog.waitFor();
+      await close();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    await page.getByRole('button', { name: account.apiKeys.make }).first().click();
+    const name = dialog.getByRole('textbox', { name: account.apiKeys.name });
+    await name.fill('kept');
+    await outside();
+    await page.keyboard.press('Escape');
+    await page.waitForTimeout(400);
+    assert.equal(await name.inputValue(), 'kept');
+    await dialog.getByRole('button', { name: STRINGS.en.app.cancel }).click();
+    await dialog.waitFor({ state: 'detached' });
   });
 
   it('renames an API key without changing the second at which it expires', async () => {

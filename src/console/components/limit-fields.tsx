@@ -1,9 +1,10 @@
-import { NumberInput, type NumberInputProps, Select, SimpleGrid, Text } from '@mantine/core';
+import { Select, SimpleGrid, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { SPEND_PERIODS, type SpendLimit } from '../../contract/amounts.ts';
 import { readNumberInput, type SpendLimitDraft, toSpendLimitBody, toSpendLimitDraft } from '../data/field-values.ts';
 import { formatDeadline } from '../data/format-values.ts';
 import { useAmountUnitName, useFormatCredits } from './credit-amount.tsx';
+import { NumberField, type NumberFieldProps } from './number-field.tsx';
 
 interface SpendLimitFieldsProps {
   readonly description: string;
@@ -53,7 +54,7 @@ export function SpendLimitText({ limit: { amount, spent, period, renews_at } }: 
 }
 
 /** A number input whose label is a text. */
-export interface AmountInputProps extends NumberInputProps {
+export interface AmountInputProps extends NumberFieldProps {
   readonly label: string;
 }
 
@@ -61,7 +62,7 @@ export interface AmountInputProps extends NumberInputProps {
 export function AmountInput({ label, ...input }: AmountInputProps) {
   const { t } = useTranslation();
   const unit = useAmountUnitName();
-  return <NumberInput label={t('amountIn', { label, unit })} min={0} decimalScale={4} hideControls {...input} />;
+  return <NumberField label={t('amountIn', { label, unit })} min={0} decimalScale={4} hideControls {...input} />;
 }
 
 /** Limits of an account or organization; null: those of its plan apply. */
@@ -110,7 +111,7 @@ interface AccountLimitFieldsProps {
 export function AccountLimitFields({ draft, onChange }: AccountLimitFieldsProps) {
   const { t } = useTranslation('admin');
   const tasks = (name: 'concurrent' | 'waiting', label: string) => (
-    <NumberInput
+    <NumberField
       label={label}
       description={t('users.taskLimitHint')}
       inputWrapperOrder={['label', 'input', 'description', 'error']}

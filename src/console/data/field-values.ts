@@ -16,7 +16,7 @@ const DEFAULT_QUOTA_PER_CREDIT = 500_000;
 export const creditsToQuota = (credits: number, perUnit: number = DEFAULT_QUOTA_PER_CREDIT): number =>
   Math.round(credits * perUnit);
 
-/** Value of a `NumberInput`; undefined if it is empty. */
+/** Value of a `NumberField`; undefined if it is empty. */
 export const readNumberInput = (value: number | string): number | undefined =>
   value === '' ? undefined : Number(value);
 

@@ -1,16 +1,4 @@
-import {
-  Badge,
-  Button,
-  Code,
-  Fieldset,
-  Group,
-  NumberInput,
-  SimpleGrid,
-  Stack,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Badge, Button, Code, Fieldset, Group, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconKey, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -31,6 +19,7 @@ import { AmountInput, SpendLimitFields, SpendLimitText } from '../../components/
 import { BulkBar } from '../../components/list/bulk-bar.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { ModelsSelect } from '../../components/models-select.tsx';
+import { NumberField } from '../../components/number-field.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../components/page.tsx';
 import { Pager } from '../../components/pager.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -432,7 +421,7 @@ function ApiKeyRateLimitFields({ value }: ApiKeyRateLimitFieldsProps) {
     <Fieldset legend={t('apiKeys.rates')}>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         {LIMITS.map(([name, , max]) => (
-          <NumberInput
+          <NumberField
             key={name}
             label={t(`apiKeys.${name}`)}
             placeholder={t('apiKeys.ratesHint')}

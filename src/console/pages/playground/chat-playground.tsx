@@ -4,7 +4,6 @@ import {
   Grid,
   Group,
   JsonInput,
-  NumberInput,
   Paper,
   Select,
   Stack,
@@ -23,6 +22,7 @@ import { parseErrorResponse } from '../../../sdk/errors.ts';
 import { chatSamples } from '../../components/code-samples.ts';
 import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { toErrorMessage } from '../../components/error-alert.tsx';
+import { NumberField } from '../../components/number-field.tsx';
 import { EmptyState } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { sendRequest } from '../../data/api-client.ts';
@@ -291,7 +291,7 @@ function ChatSettings({ models, settings, onChange }: ChatSettingsProps) {
           value={settings.system}
           onChange={({ currentTarget: { value } }) => onChange({ system: value })}
         />
-        <NumberInput
+        <NumberField
           label={t('temperature')}
           placeholder={t('byModel')}
           min={0}
@@ -301,7 +301,7 @@ function ChatSettings({ models, settings, onChange }: ChatSettingsProps) {
           value={settings.temperature}
           onChange={(temperature) => onChange({ temperature })}
         />
-        <NumberInput
+        <NumberField
           label={t('maxTokens')}
           placeholder={t('byModel')}
           min={1}

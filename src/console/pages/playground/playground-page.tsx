@@ -2,7 +2,6 @@ import {
   Anchor,
   Button,
   Grid,
-  NumberInput,
   Paper,
   Select,
   SimpleGrid,
@@ -25,6 +24,7 @@ import { CodeSamplesDialog } from '../../components/code-samples-dialog.tsx';
 import { ErrorAlert } from '../../components/error-alert.tsx';
 import { useListFilters } from '../../components/list/use-list-filters.ts';
 import { byLabelOrValue, toModelOptions } from '../../components/model-name.tsx';
+import { NumberField } from '../../components/number-field.tsx';
 import { EmptyState, Page } from '../../components/page.tsx';
 import { useFormValues } from '../../components/save-form.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
@@ -103,7 +103,7 @@ function ImagePlayground() {
             />
             <Textarea label={t('prompt')} autosize minRows={3} maxRows={10} {...text('prompt')} />
             <TextInput label={t('size')} placeholder="1024x1024" {...text('size')} />
-            <NumberInput label={t('count')} min={1} max={10} allowDecimal={false} {...value('count')} />
+            <NumberField label={t('count')} min={1} max={10} allowDecimal={false} {...value('count')} />
             <Button loading={generate.isPending} disabled={!isReady} onClick={() => generate.mutate()}>
               {t('generate')}
             </Button>

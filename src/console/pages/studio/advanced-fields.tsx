@@ -1,6 +1,7 @@
-import { ActionIcon, JsonInput, NumberInput, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, JsonInput, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
 import { IconDice5 } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { NumberField } from '../../components/number-field.tsx';
 import type { UsableModel } from '../../data/self.ts';
 import { controlsFor, type Draft } from './draft.ts';
 
@@ -111,7 +112,7 @@ export function JsonSchemaPropertyInput({ name, property, required, value, onCha
     );
   if (property.type === 'integer' || property.type === 'number')
     return (
-      <NumberInput
+      <NumberField
         {...common}
         value={typeof value === 'number' ? value : ''}
         allowDecimal={property.type === 'number'}

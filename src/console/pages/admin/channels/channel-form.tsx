@@ -4,7 +4,6 @@ import {
   Collapse,
   Fieldset,
   FileButton,
-  NumberInput,
   PasswordInput,
   SimpleGrid,
   Stack,
@@ -20,6 +19,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { listModelRows } from '../../../../contract/models.ts';
+import { NumberField } from '../../../components/number-field.tsx';
 import { SaveForm, useFieldError, useFormValues } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { type CredentialField, type CredentialScheme, listQuery, type Vendor } from '../../../data/admin.ts';
@@ -367,7 +367,7 @@ function RoutingFields({ value, hasVideos }: RoutingFieldsProps) {
   const limitError = useFieldError('options.max_concurrent_tasks');
   return (
     <SimpleGrid cols={{ base: 1, xs: 2 }}>
-      <NumberInput
+      <NumberField
         label={t('channels.priority')}
         description={t('channels.priorityHint')}
         min={-1_000_000}
@@ -375,7 +375,7 @@ function RoutingFields({ value, hasVideos }: RoutingFieldsProps) {
         allowDecimal={false}
         {...value('priority')}
       />
-      <NumberInput
+      <NumberField
         label={t('channels.weight')}
         description={t('channels.weightHint')}
         min={0}
@@ -384,7 +384,7 @@ function RoutingFields({ value, hasVideos }: RoutingFieldsProps) {
         {...value('weight')}
       />
       {hasVideos ? (
-        <NumberInput
+        <NumberField
           label={t('channels.concurrentTasks')}
           description={t('channels.concurrentTasksHint')}
           error={limitError}

@@ -3,7 +3,6 @@ import {
   Badge,
   Card,
   Group,
-  NumberInput,
   Paper,
   Select,
   SimpleGrid,
@@ -32,6 +31,7 @@ import { priceTokens } from '../../../../contract/pricing.ts';
 import { useFormatPrice, useUnitPrice } from '../../../components/credit-amount.tsx';
 import { DeletePanel } from '../../../components/delete-button.tsx';
 import { QueryError } from '../../../components/error-alert.tsx';
+import { NumberField } from '../../../components/number-field.tsx';
 import { Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { changedFields, SaveForm, useEditedVersion, useFormValues } from '../../../components/save-form.tsx';
@@ -466,7 +466,7 @@ function VideoPricePreview({ kind, price }: PricePreviewProps) {
     <>
       <Group gap="xs" align="flex-end">
         {kind === 'image' ? null : (
-          <NumberInput
+          <NumberField
             size="xs"
             w={90}
             label={t('price.seconds')}

@@ -20,6 +20,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ModelKind } from '../../../../contract/model-kinds.ts';
 import { AmountInput } from '../../../components/limit-fields.tsx';
+import { NumberField } from '../../../components/number-field.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import {
   type ConditionFormValues,
@@ -149,7 +150,7 @@ function MultiplierRow({ place, multiplier: { factor, value, by }, onChange, onR
         value={value}
         onChange={(event) => onChange({ value: event.currentTarget.value })}
       />
-      <NumberInput
+      <NumberField
         aria-label={t('price.byAt', { place })}
         leftSection="×"
         w={96}
@@ -247,7 +248,7 @@ function TierFields({ draft, onChange }: TokenPriceFieldsProps) {
       {tiers.map((tier, index) => (
         <Paper key={tier.key} withBorder p="sm" radius="md">
           <Group gap="xs" align="flex-end" mb="xs">
-            <NumberInput
+            <NumberField
               label={t('price.aboveTokens')}
               min={1}
               max={1e8}
@@ -392,7 +393,7 @@ function LineCard({ place, line, hasUnits, onChange, onRemove }: LineCardProps) 
       />
       <SimpleGrid cols={{ base: 1, xs: 3 }} mt="xs">
         {shown.map((name) => {
-          const Input = COUNTS.has(name) ? NumberInput : AmountInput;
+          const Input = COUNTS.has(name) ? NumberField : AmountInput;
           return (
             <Input
               key={name}

@@ -4,7 +4,6 @@ import {
   Code,
   Group,
   MultiSelect,
-  NumberInput,
   SimpleGrid,
   Stack,
   Switch,
@@ -35,6 +34,7 @@ import { QueryError } from '../../../components/error-alert.tsx';
 import { AmountInput, type AmountInputProps, SpendLimitFields } from '../../../components/limit-fields.tsx';
 import { useListFilters } from '../../../components/list/use-list-filters.ts';
 import { ModelsSelect } from '../../../components/models-select.tsx';
+import { NumberField } from '../../../components/number-field.tsx';
 import { EmptyState, Page, PageLoadingIndicator } from '../../../components/page.tsx';
 import { RouteButton, RouteLink, useRouteId } from '../../../components/route-link.tsx';
 import { changedFields, SaveForm, useEditedVersion, useFormValues } from '../../../components/save-form.tsx';
@@ -313,8 +313,8 @@ function PlanForm({ initial, isNew, isBuiltin = false, submitLabel, onEdit, save
   const { t } = useTranslation(['admin-plans', 'app']);
   const { draft, set, text, value, checked } = useFormValues(initial, onEdit);
   const unit = useAmountUnitName();
-  const number = (name: NumberName, label: string, more: Parameters<typeof NumberInput>[0] = {}) => (
-    <NumberInput
+  const number = (name: NumberName, label: string, more: Parameters<typeof NumberField>[0] = {}) => (
+    <NumberField
       label={label}
       min={0}
       required

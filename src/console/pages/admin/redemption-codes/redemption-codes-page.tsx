@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Code, Group, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, Code, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { IconCheck, IconCopy, IconDownload, IconPlus, IconTicket } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -22,6 +22,7 @@ import { AmountInput } from '../../../components/limit-fields.tsx';
 import { BulkBar } from '../../../components/list/bulk-bar.tsx';
 import { ChoiceFilter, FilterBar, withSelected } from '../../../components/list/filter-bar.tsx';
 import { type ListFilters, useListFilters } from '../../../components/list/use-list-filters.ts';
+import { NumberField } from '../../../components/number-field.tsx';
 import { EmptyState, Page } from '../../../components/page.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
 import { RouteLink, UserOrChannelLink } from '../../../components/route-link.tsx';
@@ -283,7 +284,7 @@ function NewCodesDialog({ onClose }: { readonly onClose: () => void }) {
       ) : (
         <AmountInput label={t('codes.amount')} max={1e9} decimalScale={6} required {...value('credits')} />
       )}
-      <NumberInput label={t('codes.count')} min={1} max={1_000} allowDecimal={false} required {...value('count')} />
+      <NumberField label={t('codes.count')} min={1} max={1_000} allowDecimal={false} required {...value('count')} />
       <TextInput type="date" label={t('codes.expires')} description={t('codes.expiresHint')} {...text('day')} />
       <TextInput
         label={formatAside(t('codes.note'), t('app:optional'))}

@@ -1,4 +1,4 @@
-import { NumberInput, Select, Text, TextInput } from '@mantine/core';
+import { Select, Text, TextInput } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { defined } from '../../../../contract/objects.ts';
@@ -8,6 +8,7 @@ import { ReelgateError } from '../../../../sdk/errors.ts';
 import { useFormatCredits } from '../../../components/credit-amount.tsx';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { AmountInput } from '../../../components/limit-fields.tsx';
+import { NumberField } from '../../../components/number-field.tsx';
 import { useSaveAndClose } from '../../../components/save-form.tsx';
 import { SegmentedControl } from '../../../components/segmented-control.tsx';
 import { useInvalidateQueries, usePlanOptions } from '../../../data/admin.ts';
@@ -79,7 +80,7 @@ export function AssignPlanDialog({ id, name, onClose }: AssignPlanDialogProps) {
         onChange={setCode}
       />
       {code === NO_PACKAGE ? null : (
-        <NumberInput
+        <NumberField
           label={t('assign.days')}
           description={t('assign.daysHint')}
           min={1}
