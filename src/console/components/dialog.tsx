@@ -1,13 +1,13 @@
 import { Button, Group, Modal, type ModalProps, Stack, Text } from '@mantine/core';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, type SyntheticEvent, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ErrorAlert } from './error-alert.tsx';
 
 interface DialogProps {
   readonly title: string;
   readonly size?: ModalProps['size'];
-  /** Neither Escape nor a click outside closes the dialog. */
+  /** Neither Escape nor a click outside closes the dialog, not even without input. */
   readonly staysOpen?: boolean;
   /** Disables the close button while the dialog's action is running. */
   readonly isBusy?: boolean;
@@ -15,21 +15,36 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** A modal dialog. Mounting opens it; on unmount the focus returns to the element that opened it. */
+/**
+ * A modal dialog. Mounting opens it; on unmount the focus returns to the element that opened it. Once something is
+ * entered in its form, only its buttons close it.
+ */
 export function Dialog({ title, size = 'md', staysOpen = false, isBusy = false, onClose, children }: DialogProps) {
   useReturnFocus();
   const { t } = useTranslation();
+  const content = useRef<HTMLDivElement>(null);
+  const [hasInput, setHasInput] = useState(false);
+  const closesEasily = !staysOpen && !hasInput;
+  const noteInput = ({ type, target }: SyntheticEvent): void => {
+    // A chosen option causes no event of input, and its list is outside the form.
+    const form = type === 'input' ? (target as Element).closest('form') : content.current?.querySelector('form');
+    if (form && (type === 'input' || (target as Element).closest('[role=option]'))) setHasInput(true);
+  };
   return (
     <Modal
       opened
       onClose={onClose}
       title={title}
       size={size}
-      closeOnClickOutside={!staysOpen}
-      closeOnEscape={!staysOpen}
+      closeOnClickOutside={closesEasily}
+      closeOnEscape={closesEasily}
       closeButtonProps={{ 'aria-label': t('close'), disabled: isBusy }}
     >
-      {children}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: observes the fields inside */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key that chooses an option clicks it */}
+      <div ref={content} onInput={noteInput} onClick={noteInput}>
+        {children}
+      </div>
     </Modal>
   );
 }
@@ -130,7 +145,7 @@ interface FormDialogProps {
   readonly disabled?: boolean;
 }
 
-/** A small form in a dialog; Enter submits, Escape cancels. */
+/** A small form in a dialog; Enter submits. */
 export function FormDialog({ title, submitLabel, save, error, onClose, children, disabled = false }: FormDialogProps) {
   const { t } = useTranslation();
   return (
