@@ -1,8 +1,9 @@
 import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router';
-import type { ComponentType } from 'react';
+import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
 import { AppLayout } from './components/app-layout.tsx';
 import { loadPage, NotFound } from './components/page.tsx';
 import { readUserId } from './data/browser-storage.ts';
+import { setCover } from './data/session-end.ts';
 
 /** An unknown URL keeps the menu for signed-in users. */
 const UnknownAddress = () =>
@@ -17,8 +18,22 @@ const UnknownAddress = () =>
     </AppLayout>
   );
 
+const SignInAgain = lazy(() => import('./pages/sign-in/sign-in-again.tsx'));
+
+/** The pages, and the sign-in over one whose session has ended. */
+function Root() {
+  const [onSignedIn, show] = useState<() => void>();
+  useEffect(() => setCover((resume) => show(() => resume)), []);
+  return (
+    <>
+      <Outlet />
+      <Suspense>{onSignedIn && <SignInAgain onDone={onSignedIn} />}</Suspense>
+    </>
+  );
+}
+
 /** Root of the route tree. */
-export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: UnknownAddress });
+export const rootRoute = createRootRoute({ component: Root, notFoundComponent: UnknownAddress });
 
 /** Parent of every page that requires a signed-in user; after sign-in the user returns to the requested page. */
 export const appRoute = createRoute({

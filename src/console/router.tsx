@@ -4,8 +4,9 @@ import type { TicketStatus } from '../contract/tickets.ts';
 import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError, PageLoadingIndicator } from './components/page.tsx';
 import { queryClient, setSecondFactorListener, setSignedOutListener } from './data/api-client.ts';
-import { clearUserId, onUserChange } from './data/browser-storage.ts';
+import { clearUserId, onUserChange, readLastUserId, readUserId } from './data/browser-storage.ts';
 import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
+import { isCovered, signInOverPage } from './data/session-end.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
@@ -357,16 +358,25 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
-/** Forgets the account and asks for a sign-in. @param ended the service has ended the session */
+/** Forgets the account and asks for a sign-in. @param ended the session was not signed out on purpose */
 function leaveSession(ended?: true): void {
   clearUserId();
   queryClient.clear();
   void router.navigate({ to: '/sign-in', search: { back: router.state.location.href, ended } });
 }
 
-setSignedOutListener(() => leaveSession(true));
+/** @returns whether there is a session again */
+function onSessionEnd(): false | Promise<boolean> {
+  if (readUserId() === undefined && !isCovered()) return false;
+  const signIn = signInOverPage();
+  if (signIn === undefined) leaveSession(true);
+  return signIn ?? false;
+}
+
+setSignedOutListener(onSessionEnd);
 
 onUserChange((id) => {
+  if (isCovered()) return;
   const { pathname, search } = router.state.location;
   // These show nothing of an account.
   if (/^\/(register|forgot|reset|confirm)/.test(pathname)) return;
@@ -375,7 +385,7 @@ onUserChange((id) => {
   } else if (id !== undefined) {
     // The page shows another account than its next request would be for.
     location.reload();
-  } else leaveSession();
+  } else if (readLastUserId() === undefined || signInOverPage() === undefined) leaveSession();
 });
 
 setSecondFactorListener(() => {

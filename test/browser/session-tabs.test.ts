@@ -13,8 +13,10 @@ import {
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
 import { ROOT } from './demo-data.ts';
+import { assertAccessible } from './find-accessibility-issues.ts';
 
-const { account, app, studio } = STRINGS.en;
+const { account, admin, app, studio } = STRINGS.en;
+const { signIn: signInTexts } = STRINGS.en.signIn;
 
 describe('sessions in several tabs and limited browsers', {
   skip: chromiumPath === undefined && !process.env.CI,
@@ -105,6 +107,76 @@ describe('sessions in several tabs and limited browsers', {
     await signOut(page);
     await page.waitForURL(/\/sign-in/);
     await page.context().close();
+  });
+
+  const userDialog = async (page: Page) => {
+    await page.goto('/admin/users');
+    await waitForContent(page);
+    await page.getByRole('button', { name: admin.users.make }).click();
+    const dialog = page.getByRole('dialog', { name: admin.users.make });
+    return { dialog, username: dialog.getByRole('textbox', { name: admin.users.username }) };
+  };
+
+  it('signs in over a dialog with input, whose request is then sent again', async () => {
+    const page = await fixture.open();
+    await authenticate(page, ROOT.username, ROOT.password);
+    const { dialog, username } = await userDialog(page);
+    await username.fill('later');
+    await dialog.locator('input[type=password]').fill(PASSWORD);
+    await page.context().clearCookies();
+    await dialog.getByRole('button', { name: admin.users.make }).click();
+    const over = page.getByRole('dialog', { name: signInTexts.title });
+    await over.getByText(signInTexts.over.replace('{{name}}', ROOT.username)).waitFor();
+    await assertAccessible(page, 'the sign-in over a page');
+    await over.locator('input[autocomplete^=username]').fill(ROOT.username);
+    await over.locator('input[autocomplete=current-password]').fill('not-the-password');
+    await page.keyboard.press('Enter');
+    await over.locator('[data-failure]').waitFor();
+    await page.keyboard.press('Escape');
+    await over.locator('input[autocomplete=current-password]').fill(ROOT.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'later' }).waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await page.context().close();
+  });
+
+  it('keeps what is entered in one tab while another one signs in again, and shows it to no other account', async () => {
+    const first = await fixture.open();
+    await authenticate(first, ROOT.username, ROOT.password);
+    const { username } = await userDialog(first);
+    await username.fill('kept');
+    const second = await first.context().newPage();
+    await second.goto('/account/profile');
+    await waitForContent(second);
+    await first.context().clearCookies();
+    await second.reload();
+    await second.waitForURL(/\/sign-in\?back=/);
+    const over = first.getByRole('dialog', { name: signInTexts.title });
+    await over.waitFor();
+    await signInOnPage(second, ROOT.username, ROOT.password);
+    await over.waitFor({ state: 'detached' });
+    assert.equal(await username.inputValue(), 'kept');
+    await first.context().clearCookies();
+    await second.reload();
+    await over.waitFor();
+    await signInOnPage(second, 'mila', PASSWORD);
+    await username.waitFor({ state: 'detached' });
+    assert.equal(await over.count(), 0);
+    await first.context().close();
+  });
+
+  it('keeps nothing of a page with input after a sign-out in another tab', async () => {
+    const first = await fixture.open();
+    await authenticate(first, ROOT.username, ROOT.password);
+    const { username } = await userDialog(first);
+    await username.fill('gone');
+    const second = await first.context().newPage();
+    await second.goto('/account/profile');
+    await waitForContent(second);
+    await signOut(second);
+    await first.waitForURL(/\/sign-in\?back=/);
+    await username.waitFor({ state: 'detached' });
+    await first.context().close();
   });
 
   it('generates videos and copies keys over plain http, where browsers lack parts of their APIs', async () => {

@@ -70,8 +70,8 @@ export function useSignOut(): () => Promise<void> {
       toasts.error(toErrorMessage(failure, t('unreachable')));
       return;
     }
-    clearUserId();
     clearStoredDrafts();
+    clearUserId();
     queryClient.clear();
     await navigate({ to: '/sign-in' });
   };

@@ -26,6 +26,7 @@ const transport = new Transport({
   baseUrl: '',
   credentials: () => ({ userId: readUserId(), userHeader }),
   fetch: fetchOrTake,
+  refresh: async () => onSignedOut(),
 });
 
 const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => ({
@@ -63,11 +64,13 @@ export async function fetchStatus(): Promise<PublicStatus> {
   return data;
 }
 
-/** Called when the service rejects the session. */
-let onSignedOut: () => void = () => {};
+type SignedOutListener = () => boolean | Promise<boolean>;
 
-/** Registers the callback for a rejected session. */
-export const setSignedOutListener = (listener: () => void): void => {
+/** Called when the service rejects the session. */
+let onSignedOut: SignedOutListener = () => false;
+
+/** Registers the callback for a rejected session. True: there is a new one, and the request is sent again. */
+export const setSignedOutListener = (listener: SignedOutListener): void => {
   onSignedOut = listener;
 };
 
@@ -86,7 +89,7 @@ const onError = (error: unknown): void => {
   if (error instanceof ReelgateError && error.code === 'second_factor_required') onSecondFactorMissing();
   if (error instanceof ReelgateError && LEFT_BEHIND.has(error.code) && readOrganization() !== undefined)
     enterOrganization(undefined);
-  if (error instanceof ReelgateError && error.status === 401 && readUserId() !== undefined) onSignedOut();
+  if (error instanceof ReelgateError && error.status === 401) void onSignedOut();
 };
 
 /** Query cache of the console. */

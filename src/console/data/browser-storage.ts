@@ -22,11 +22,20 @@ export function storeUserId(id: number): void {
   localStorage.setItem(USER_ID_KEY, String(id));
 }
 
-/** Calls the listener when another tab signs in, as another account or again, or signs out. */
-export function onUserChange(listener: (id: number | undefined) => void): void {
-  addEventListener('storage', ({ key }) => {
+/** The account of the last session; undefined once it was signed out on purpose. */
+export const readLastUserId = (): number | undefined => Number(localStorage.getItem(LAST_USER_ID_KEY)) || undefined;
+
+/** Forgets the user id until the next sign-in, but not what the page works for. */
+export const suspendUserId = (): void => localStorage.removeItem(USER_ID_KEY);
+
+/** Calls the listener when another tab signs in, as another account or again, or signs out. @returns stops it */
+export function onUserChange(listener: (id: number | undefined) => void): () => void {
+  const ended = new AbortController();
+  const notice = ({ key }: StorageEvent): void => {
     if (key === USER_ID_KEY) listener(readUserId());
-  });
+  };
+  addEventListener('storage', notice, ended);
+  return () => ended.abort();
 }
 
 const ORGANIZATION_KEY = 'reelgate.organization';
@@ -62,7 +71,8 @@ export function clearUserId(): void {
 /** Prefix of the storage keys of all drafts in this browser. */
 export const DRAFT_KEY_PREFIX = 'reelgate.draft';
 
-/** Called on sign-out. */
+/** Called on sign-out, before the user id is cleared: the other tabs then know that it is on purpose. */
 export function clearStoredDrafts(): void {
+  localStorage.removeItem(LAST_USER_ID_KEY);
   for (const key of Object.keys(localStorage)) if (key.startsWith(DRAFT_KEY_PREFIX)) localStorage.removeItem(key);
 }

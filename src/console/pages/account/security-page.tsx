@@ -45,7 +45,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { useToasts } from '../../components/toasts.tsx';
 import { endEach, SESSIONS_PAGE_SIZE, sessionsQuery } from '../../data/account-queries.ts';
 import { callApi, queryClient } from '../../data/api-client.ts';
-import { clearUserId } from '../../data/browser-storage.ts';
+import { clearStoredDrafts, clearUserId } from '../../data/browser-storage.ts';
 import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { selfQuery, useSelf, useStatus } from '../../data/self.ts';
 import { PasskeysSection } from './passkeys-section.tsx';
@@ -538,6 +538,7 @@ export function SecondFactorPage() {
   const signOut = useMutation({
     mutationFn: () => callApi(logout, {}),
     onSuccess: async () => {
+      clearStoredDrafts();
       clearUserId();
       queryClient.clear();
       await navigate({ to: '/sign-in' });

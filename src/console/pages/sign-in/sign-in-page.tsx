@@ -24,32 +24,57 @@ import { toSafeRedirectPath } from '../../data/safe-redirect-path.ts';
 import { useStatus } from '../../data/self.ts';
 import { SignInFrame } from './sign-in-frame.tsx';
 
-/** Asks for the password, then for a code if the account requires one, and returns to the requested page. */
+/** Signs in and returns to the requested page. */
 export function SignInPage() {
-  const { t } = useTranslation('sign-in');
-  const { back, signed_in: isSignedIn, step } = useSearch({ from: '/sign-in' });
+  const { back, ended, signed_in: isSignedIn, step } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
-  const [secondStep, setSecondStep] = useState(step === 'code');
   const finishSignIn = async (id: number): Promise<void> => {
     storeUserId(id);
     queryClient.clear();
     await navigate({ href: toSafeRedirectPath(back) });
   };
-  const isContinuing = useContinuation(isSignedIn === true && !secondStep, finishSignIn);
+  const isContinuing = useContinuation(isSignedIn === true && step !== 'code', finishSignIn);
   if (isContinuing) return <PageLoadingIndicator />;
-  return secondStep ? (
-    <SignInFrame title={t('signIn.secondTitle')}>
-      <CodeForm onDone={finishSignIn} onBack={() => setSecondStep(false)} />
-    </SignInFrame>
-  ) : (
-    <SignInFrame title={t('signIn.title')}>
-      <Stack>
-        <Notices />
-        <PasswordGate back={back} onDone={finishSignIn}>
-          <PasswordForm onDone={finishSignIn} onSecondStep={() => setSecondStep(true)} />
-        </PasswordGate>
-      </Stack>
-    </SignInFrame>
+  return (
+    <SignIn
+      back={back}
+      isEnded={ended === true}
+      startsAtCode={step === 'code'}
+      onDone={finishSignIn}
+      frame={(title, form) => <SignInFrame title={title}>{form}</SignInFrame>}
+    />
+  );
+}
+
+interface SignInProps extends WaysProps {
+  readonly isEnded: boolean;
+  /** The second step is outstanding. */
+  readonly startsAtCode?: boolean;
+  /** What is around the form of a step, given the title of the step. */
+  readonly frame: (title: string, form: ReactNode) => ReactNode;
+}
+
+interface WaysProps {
+  /** Path of the page to return to. */
+  readonly back: string | undefined;
+  /** Whether the form is over a page with input: other pages then open in a tab of their own. */
+  readonly isOverPage?: boolean;
+  readonly onDone: (id: number) => Promise<void>;
+}
+
+/** Asks for the password, then for a code if the account requires one. */
+export function SignIn({ isEnded, startsAtCode = false, frame, ...ways }: SignInProps) {
+  const { t } = useTranslation('sign-in');
+  const [isCode, setCode] = useState(startsAtCode);
+  if (isCode) return frame(t('signIn.secondTitle'), <CodeForm onDone={ways.onDone} onBack={() => setCode(false)} />);
+  return frame(
+    t('signIn.title'),
+    <Stack>
+      <Notices isEnded={isEnded} />
+      <PasswordGate {...ways}>
+        <PasswordForm {...ways} onSecondStep={() => setCode(true)} />
+      </PasswordGate>
+    </Stack>,
   );
 }
 
@@ -69,13 +94,12 @@ function useContinuation(isSignedIn: boolean, onDone: (id: number) => Promise<vo
 }
 
 /** Why the session ended, the administrator's notice, and that vendors are simulated. */
-function Notices() {
+function Notices({ isEnded }: { readonly isEnded: boolean }) {
   const { t } = useTranslation('sign-in');
-  const { ended } = useSearch({ from: '/sign-in' });
   const { data: status } = useStatus();
   return (
     <>
-      {ended === true ? <SessionEndNotice /> : null}
+      {isEnded ? <SessionEndNotice /> : null}
       {status?.sign_in_notice ? (
         <Alert
           variant="light"
@@ -96,9 +120,9 @@ function Notices() {
   );
 }
 
-function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promise<void>; onSecondStep: () => void }) {
+function PasswordForm({ onSecondStep, ...ways }: WaysProps & { readonly onSecondStep: () => void }) {
   const { t } = useTranslation('sign-in');
-  const { back } = useSearch({ from: '/sign-in' });
+  const { back, isOverPage = false, onDone } = ways;
   const { data: status } = useStatus();
   const [username, setUsername] = useState('');
   const [password, setPassword] = useState('');
@@ -136,9 +160,9 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
         <Button type="submit" loading={signIn.isPending}>
           {t('signIn.action')}
         </Button>
-        {status?.password_sign_in === true ? <OtherWays back={back} onDone={onDone} /> : null}
+        {status?.password_sign_in === true ? <OtherWays {...ways} /> : null}
         {status?.mail === true ? (
-          <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
+          <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" target={targetOf(ways)} {...props} />}>
             {t('signIn.forgot')}
           </Anchor>
         ) : status === undefined ? null : (
@@ -146,7 +170,7 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
             {t('signIn.askAdministrator')}
           </Text>
         )}
-        {status?.registration === 'open' ? (
+        {status?.registration === 'open' && !isOverPage ? (
           <Text size="sm" c="dimmed">
             {t('signIn.noAccount')}{' '}
             <Anchor renderRoot={(props) => <Link to="/register" search={{ back }} {...props} />}>
@@ -160,12 +184,12 @@ function PasswordForm({ onDone, onSecondStep }: { onDone: (id: number) => Promis
 }
 
 /** The ways in without a password, below the form. */
-function OtherWays({ back, onDone }: { readonly back: string | undefined; onDone: (id: number) => Promise<void> }) {
+function OtherWays(ways: WaysProps) {
   const { data: status } = useStatus();
   return (
     <>
-      {status?.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
-      <IdentityButtons back={back} isFirst={false} />
+      {status?.passkeys === 'on' ? <PasskeySignIn onDone={ways.onDone} /> : null}
+      <IdentityButtons {...ways} isFirst={false} />
     </>
   );
 }
@@ -245,19 +269,27 @@ function SessionEndNotice() {
   );
 }
 
+const targetOf = ({ isOverPage = false }: WaysProps) => (isOverPage ? '_blank' : undefined);
+
 /** Buttons of the identity providers. The browser returns to the sign-in page, which then finds its session. */
-function IdentityButtons({ back, isFirst }: { readonly back: string | undefined; readonly isFirst: boolean }) {
+function IdentityButtons({ isFirst, ...ways }: WaysProps & { readonly isFirst: boolean }) {
   const { t } = useTranslation('sign-in');
   const { data: status } = useStatus();
   const providers = status?.identity_providers ?? [];
   if (providers.length === 0) return null;
-  const page = new URLSearchParams({ ...defined({ back }), signed_in: 'true' });
+  const page = new URLSearchParams({ ...defined({ back: ways.back }), signed_in: 'true' });
   const query = new URLSearchParams({ return_to: `/sign-in?${page}` });
   return (
     <Stack gap="sm">
       {isFirst ? null : <Divider label={t('signIn.or')} />}
       {providers.map(({ id, title }) => (
-        <Button key={id} component="a" href={`/auth/${id}/start?${query}`} variant={isFirst ? 'filled' : 'default'}>
+        <Button
+          key={id}
+          component="a"
+          href={`/auth/${id}/start?${query}`}
+          target={targetOf(ways)}
+          variant={isFirst ? 'filled' : 'default'}
+        >
           {t('signIn.with', { title })}
         </Button>
       ))}
@@ -265,23 +297,21 @@ function IdentityButtons({ back, isFirst }: { readonly back: string | undefined;
   );
 }
 
-interface PasswordGateProps {
-  readonly back: string | undefined;
-  readonly onDone: (id: number) => Promise<void>;
+interface PasswordGateProps extends WaysProps {
   /** The password form. */
   readonly children: ReactNode;
 }
 
 /** Where passwords are switched off, shows the other ways in instead of the form, which then serves root alone. */
-function PasswordGate({ back, onDone, children }: PasswordGateProps) {
+function PasswordGate({ children, ...ways }: PasswordGateProps) {
   const { t } = useTranslation('sign-in');
   const { data: status } = useStatus();
   const [isRoot, setIsRoot] = useState(false);
   if (status?.password_sign_in !== false) return children;
   return (
     <Stack>
-      <IdentityButtons back={back} isFirst />
-      {status.passkeys === 'on' ? <PasskeySignIn onDone={onDone} /> : null}
+      <IdentityButtons {...ways} isFirst />
+      {status.passkeys === 'on' ? <PasskeySignIn onDone={ways.onDone} /> : null}
       {isRoot ? (
         children
       ) : (

@@ -19,6 +19,7 @@ export default {
     or: '或',
     with: '使用 {{title}} 登录',
     asRoot: '以 root 身份登录',
+    over: '请以 {{name}} 的身份登录，以继续使用此页面。已填写的内容仍会保留。',
     sandbox: '沙盒模式：供应商均为模拟，生成视频不产生真实费用。',
   },
   ended: {

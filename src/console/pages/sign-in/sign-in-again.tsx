@@ -1,0 +1,73 @@
+import { Modal, Stack, Text } from '@mantine/core';
+import { useRouterState } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useReturnFocus } from '../../components/dialog.tsx';
+import { queryClient } from '../../data/api-client.ts';
+import { clearUserId, onUserChange, readLastUserId, storeUserId, suspendUserId } from '../../data/browser-storage.ts';
+import { useSelf } from '../../data/self.ts';
+import { SignIn } from './sign-in-page.tsx';
+
+/** Above every other dialog of the page. */
+const Z_INDEX = 1_000;
+
+/**
+ * The sign-in over a page with input whose session has ended. The page goes on where it was, or is loaded again for
+ * another account.
+ */
+export default function SignInAgain({ onDone }: { readonly onDone: () => void }) {
+  useReturnFocus();
+  const { t } = useTranslation('sign-in');
+  const { data: self } = useSelf();
+  const [owner] = useState(readLastUserId);
+  const continueAs = async (id: number): Promise<void> => {
+    if (id !== owner) return location.reload();
+    onDone();
+    await queryClient.invalidateQueries();
+  };
+  const finishSignIn = async (id: number): Promise<void> => {
+    if (id !== owner) clearUserId();
+    storeUserId(id);
+    await continueAs(id);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once
+  useEffect(() => {
+    // A sign-in of another tab then changes it.
+    suspendUserId();
+    return onUserChange((id) => {
+      if (id !== undefined) void continueAs(id);
+      // Signed out on purpose: nothing of the account stays behind the dialog.
+      else if (readLastUserId() === undefined) location.reload();
+    });
+  }, []);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const [initialPath] = useState(path);
+  useEffect(() => {
+    if (path !== initialPath) location.reload();
+  }, [path, initialPath]);
+  return (
+    <SignIn
+      isEnded
+      isOverPage
+      back={path}
+      onDone={finishSignIn}
+      frame={(title, form) => (
+        <Modal
+          opened
+          onClose={() => {}}
+          title={title}
+          withCloseButton={false}
+          closeOnEscape={false}
+          closeOnClickOutside={false}
+          zIndex={Z_INDEX}
+          overlayProps={{ color: 'var(--mantine-color-body)', backgroundOpacity: 1 }}
+        >
+          <Stack>
+            <Text size="sm">{t('signIn.over', { name: self?.username })}</Text>
+            {form}
+          </Stack>
+        </Modal>
+      )}
+    />
+  );
+}
