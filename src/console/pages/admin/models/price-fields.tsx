@@ -500,10 +500,10 @@ function ConditionRow({ condition: { fact, values }, facts, labels, onChange, on
   const error = values.length === 0 ? t('price.valueMissing') : undefined;
   const yesOrNo = (['true', 'false'] as const).map((value) => ({ value, label: t(`price.boolean.${value}`) }));
   return (
-    <Group gap="xs" wrap="nowrap" align="flex-start">
+    <Group gap="xs" align="flex-start">
       <Select
         aria-label={labels.fact}
-        w={{ base: 116, xs: 150 }}
+        w={{ base: '100%', xs: 150 }}
         data={facts}
         value={fact}
         allowDeselect={false}
