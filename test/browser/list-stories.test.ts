@@ -98,7 +98,7 @@ describe('lists and settings in Chromium', { skip: chromiumPath === undefined &&
     await waitForContent(page);
     await page.getByRole('checkbox', { name: list.selectPage }).check();
     await page.getByRole('region', { name: list.selection }).getByText('4 selected').waitFor();
-    await page.getByRole('checkbox', { name: list.selectRow.replace('{{name}}', '2') }).uncheck();
+    await page.getByRole('checkbox', { name: `${list.selectRow} ann` }).uncheck();
     await button(admin.users.disable).click();
     await page.getByRole('dialog').getByText(admin.users.maySignInHint).waitFor();
     await inDialog(`${admin.users.disable} (3)`).click();

@@ -15,7 +15,7 @@ import {
 import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronDown, IconChevronUp, IconFilterOff, IconSelector } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { memo, type ReactNode, useDeferredValue, useState } from 'react';
+import { memo, type ReactNode, useDeferredValue, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { formatSort, parseSort, type Sort } from '../../contract/responses.ts';
 import { ADMIN_PAGE_SIZE, type ListResponse } from '../data/admin.ts';
@@ -147,17 +147,22 @@ function RowsTable<Row>({ shown, ...wanted }: ShownRows<Row> & { readonly shown:
 /** Body of the table; plain elements, because a sort renders hundreds of cells. */
 const TableRows = memo(function TableRows<Row>({ shown }: { readonly shown: ShownRows<Row> }) {
   const { columns, rowKey, selection } = shown;
+  const headId = useId();
   return (
     <tbody className="data-rows">
       {firstRows(shown)?.map((row) => (
         <tr key={rowKey(row)}>
           {selection === undefined ? null : (
             <td>
-              <SelectRow row={row} rowKey={rowKey(row)} selection={selection} />
+              <SelectRow row={row} rowKey={rowKey(row)} selection={selection} headId={`${headId}${rowKey(row)}`} />
             </td>
           )}
-          {columns.map((column) => (
-            <td key={column.label} data-align={column.align}>
+          {columns.map((column, index) => (
+            <td
+              key={column.label}
+              id={index === 0 && selection !== undefined ? `${headId}${rowKey(row)}` : undefined}
+              data-align={column.align}
+            >
               {column.cell(row)}
             </td>
           ))}
@@ -203,6 +208,7 @@ const ColumnLabel = ({
 
 const RowCards = memo(function RowCards<Row>({ shown }: { readonly shown: ShownRows<Row> }) {
   const { label, columns, rowKey, selection } = shown;
+  const headId = useId();
   const rows = firstRows(shown);
   const [head, ...rest] = columns;
   if (rows === undefined || head === undefined) {
@@ -220,8 +226,10 @@ const RowCards = memo(function RowCards<Row>({ shown }: { readonly shown: ShownR
       {rows.map((row) => (
         <Paper key={rowKey(row)} withBorder p="sm" component="li">
           <Group mb={6} wrap="nowrap" align="flex-start" gap="sm">
-            {selection === undefined ? null : <SelectRow row={row} rowKey={rowKey(row)} selection={selection} />}
-            <Box flex={1} miw={0}>
+            {selection === undefined ? null : (
+              <SelectRow row={row} rowKey={rowKey(row)} selection={selection} headId={`${headId}${rowKey(row)}`} />
+            )}
+            <Box flex={1} miw={0} id={`${headId}${rowKey(row)}`}>
               {head.cell(row)}
             </Box>
           </Group>
@@ -247,15 +255,20 @@ interface SelectRowProps<Row> {
   readonly row: Row;
   readonly rowKey: RowKey;
   readonly selection: RowSelection<Row>;
+  /** Id of the cell that names the row. */
+  readonly headId: string;
 }
 
-/** Checkbox that selects one row. */
-function SelectRow<Row>({ row, rowKey, selection }: SelectRowProps<Row>) {
+/** Checkbox that selects one row, named by the verb and the first cell. */
+function SelectRow<Row>({ row, rowKey, selection, headId }: SelectRowProps<Row>) {
   const { t } = useTranslation('list');
+  const id = useId();
   return (
     <Checkbox
       size="xs"
-      aria-label={t('selectRow', { name: rowKey })}
+      id={id}
+      aria-label={t('selectRow')}
+      aria-labelledby={`${id} ${headId}`}
       checked={selection.has(rowKey)}
       disabled={!selection.allows(row)}
       onChange={() => selection.toggle(row)}

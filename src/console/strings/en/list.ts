@@ -11,7 +11,7 @@ export default {
   selection: 'Selected entries',
   selected_one: '{{count}} selected',
   selected_other: '{{count}} selected',
-  selectRow: 'Select {{name}}',
+  selectRow: 'Select',
   selectPage: 'Select all on this page',
   clearSelection: 'Clear selection',
   leftOut_one: '{{count}} of the selected does not need it and is left out.',

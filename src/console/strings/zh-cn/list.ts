@@ -14,7 +14,7 @@ export default {
   selection: '已选条目',
   selected_one: '已选 {{count}} 项',
   selected_other: '已选 {{count}} 项',
-  selectRow: '选择 {{name}}',
+  selectRow: '选择',
   selectPage: '选择本页全部',
   clearSelection: '清除选择',
   leftOut_one: '所选中有 {{count}} 项无需此操作，将被跳过。',
