@@ -279,7 +279,7 @@ function TicketRow({ ticket }: { readonly ticket: Ticket }) {
       renderRoot={(props) => <Link to="/tickets/$id" params={{ id: String(ticket.id) }} {...props} />}
     >
       <Group justify="space-between" wrap="nowrap" gap="sm">
-        <Text size="sm" fw={600} truncate>
+        <Text size="sm" fw={600} truncate title={ticket.title}>
           {ticket.title}
         </Text>
         <TicketStatusBadge status={ticket.status} />

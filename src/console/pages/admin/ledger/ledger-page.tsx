@@ -137,7 +137,14 @@ function EntrySource({
     );
   if (taskId !== '')
     return (
-      <RouteLink to="/admin/tasks/$id" params={{ id: taskId }} size="sm" title={taskId} lineClamp={1} maw={420}>
+      <RouteLink
+        to="/admin/tasks/$id"
+        params={{ id: taskId }}
+        size="sm"
+        title={prompt || taskId}
+        lineClamp={1}
+        maw={420}
+      >
         {prompt === '' ? taskId : prompt}
       </RouteLink>
     );

@@ -400,10 +400,18 @@ function TaskLink({ task }: { readonly task: TaskListItem }) {
   const { t } = useTranslation('admin');
   return (
     <div style={{ maxWidth: 260 }}>
-      <RouteLink to="/admin/tasks/$id" params={{ id: task.task_id }} size="sm" fw={600} truncate display="block">
+      <RouteLink
+        to="/admin/tasks/$id"
+        params={{ id: task.task_id }}
+        size="sm"
+        fw={600}
+        truncate
+        display="block"
+        title={task.prompt}
+      >
         {task.prompt || t('tasks.noPrompt')}
       </RouteLink>
-      <Text size="xs" c="dimmed" ff="monospace" truncate>
+      <Text size="xs" c="dimmed" ff="monospace" truncate title={task.task_id}>
         {task.task_id}
       </Text>
     </div>
