@@ -34,7 +34,7 @@ import {
 } from '../../data/batches.ts';
 import { downloadFile, uploadFile } from '../../data/files.ts';
 import { formatDateTime, formatDeadline, formatRelativeTime } from '../../data/format-values.ts';
-import { useModelTitle } from '../../data/self.ts';
+import { useModelTitle, useSelf } from '../../data/self.ts';
 import { storageQuery } from '../videos/storage-usage.tsx';
 import { SheetPanel } from './sheet-panel.tsx';
 
@@ -273,6 +273,7 @@ export function BatchesPage() {
   const { t } = useTranslation(['requests', 'app']);
   const batches = useInfiniteQuery(batchPagesQuery);
   const isOff = useQuery(storageQuery).data?.enabled === false;
+  const offText = useSelf().data?.role === 'root' ? 'batches.offAdmin' : 'batches.offText';
   const [sheet, setSheet] = useState<{ readonly name: string; readonly csv: string }>();
   const [lines, setLines] = useState<File>();
   const choose = async (file: File | null): Promise<void> => {
@@ -303,7 +304,7 @@ export function BatchesPage() {
         {rows === undefined && batches.error === null ? <PageLoadingIndicator /> : null}
         {rows?.length === 0 && sheet === undefined ? (
           <EmptyState icon={<IconStack2 size={28} />} title={t('batches.emptyTitle')}>
-            {t(isOff ? 'batches.offText' : 'batches.emptyText')}
+            {t(isOff ? offText : 'batches.emptyText')}
           </EmptyState>
         ) : null}
         {rows === undefined || rows.length === 0 ? null : <BatchTable rows={rows} />}

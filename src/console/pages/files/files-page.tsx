@@ -37,6 +37,7 @@ import { type UploadQueue, useUploadQueue } from '../../components/upload-queue.
 import { deleteFile, filesPagesQuery, type OwnFile } from '../../data/files.ts';
 import { formatDeadline, formatRelativeTime } from '../../data/format-values.ts';
 import { ACCEPTED_MEDIA, inputTypeOf } from '../../data/media-types.ts';
+import { useSelf } from '../../data/self.ts';
 import { formatBytes, StorageUsage, storageQuery } from '../videos/storage-usage.tsx';
 
 /** Files of the account, for videos and batches: upload, preview, use in the studio, delete. */
@@ -51,6 +52,7 @@ export function FilesPage() {
   const [isOver, setOver] = useState(false);
   const rows = files.data?.pages.flatMap(({ data }) => data);
   const isOff = useQuery(storageQuery).data?.enabled === false;
+  const offText = useSelf().data?.role === 'root' ? 'files.offAdmin' : 'files.offText';
   const onDrop = (event: DragEvent): void => {
     event.preventDefault();
     setOver(false);
@@ -81,7 +83,7 @@ export function FilesPage() {
         {rows === undefined && files.error === null ? <PageLoadingIndicator /> : null}
         {rows?.length === 0 ? (
           <EmptyState icon={<IconFolderOpen size={28} />} title={t('files.emptyTitle')} action={upload}>
-            {t(isOff ? 'files.offText' : 'files.emptyText')}
+            {t(isOff ? offText : 'files.emptyText')}
           </EmptyState>
         ) : null}
         {rows === undefined || rows.length === 0 ? null : <FileTable rows={rows} onShow={setShown} />}

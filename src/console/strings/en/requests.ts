@@ -146,6 +146,7 @@ export default {
     emptyTitle: 'No batches yet',
     emptyText: 'Upload a CSV with one video in each row, or a JSONL file of the Batch API.',
     offText: 'The administrator has not set up storage for files.',
+    offAdmin: 'They need storage for files: set ARTIFACTS to disk or s3 and restart the service.',
     name: 'Batch',
     status: 'Status',
     progress: 'Progress',

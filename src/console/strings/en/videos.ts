@@ -13,6 +13,7 @@ export default {
     emptyTitle: 'No files yet',
     emptyText: 'Drop files anywhere on this page. Use them in the studio, or by their id in the API.',
     offText: 'The administrator has not set up storage for files.',
+    offAdmin: 'They need storage for files: set ARTIFACTS to disk or s3 and restart the service.',
     name: 'Name',
     type: 'Type',
     purpose: 'Purpose',

@@ -125,6 +125,7 @@ export default {
     emptyTitle: '暂无批量任务',
     emptyText: '上传 CSV（每行一个视频），或 Batch API 的 JSONL 文件。',
     offText: '管理员尚未配置文件存储。',
+    offAdmin: '此功能需要文件存储：请将 ARTIFACTS 设置为 disk 或 s3，然后重启服务。',
     name: '批量任务',
     status: '状态',
     progress: '进度',

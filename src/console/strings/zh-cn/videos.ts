@@ -14,6 +14,7 @@ export default {
     emptyTitle: '暂无文件',
     emptyText: '将文件拖放到此页面任意位置，即可在工作室中使用，或在 API 中通过 ID 引用。',
     offText: '管理员尚未配置文件存储。',
+    offAdmin: '此功能需要文件存储：请将 ARTIFACTS 设置为 disk 或 s3，然后重启服务。',
     name: '名称',
     type: '类型',
     purpose: '用途',

@@ -5,7 +5,6 @@ import {
   Card,
   Collapse,
   Group,
-  NumberInput,
   Paper,
   Select,
   SimpleGrid,
