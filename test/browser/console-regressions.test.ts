@@ -152,6 +152,18 @@ describe('regressions of the console, in Chromium', {
       await shown.context().close();
     });
 
+  it('marks switches, the current page and the selected value in forced colours, which have no backgrounds', async () => {
+    await page.emulateMedia({ forcedColors: 'active' });
+    await open('/account/profile');
+    for (const mark of ['.mantine-Switch-track', '.menu-link[aria-current=page]', '.segmented input:checked + span'])
+      assert.equal(
+        await page.evaluate(`getComputedStyle(document.querySelector('${mark}')).outlineStyle`),
+        'solid',
+        mark,
+      );
+    await page.emulateMedia({ forcedColors: 'none' });
+  });
+
   it('keeps the menu at an unknown URL', async () => {
     await open('/no/such/page');
     await page.getByText(STRINGS.en.app.notFound.title).waitFor();
