@@ -26,6 +26,15 @@ it('the style sheet of every component the console uses is imported once', () =>
   assert.deepEqual([...new Set(first).intersection(new Set(later))], []);
 });
 
+it('numbers are entered in the field that reads pasted notations', () => {
+  const users = globSync('**/*.tsx', { cwd: import.meta.dirname }).filter((path) =>
+    /^import \{[^}]*\bNumberInput\b[^}]*\} from '@mantine\/core'/m.test(
+      readFileSync(join(import.meta.dirname, path), 'utf8'),
+    ),
+  );
+  assert.deepEqual(users, ['components/number-field.tsx']);
+});
+
 for (const [sheet, imported] of [
   ['mantine.css', first],
   ['later.css', later],
