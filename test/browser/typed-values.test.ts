@@ -7,6 +7,7 @@ import {
   navigateWithin,
   openBrowserFixture,
   waitForContent,
+  waitForExpression,
 } from './browser-fixture.ts';
 import { chromiumPath } from './chromium.ts';
 import { STRINGS } from './console-strings.ts';
@@ -198,6 +199,8 @@ describe('typed and pasted values', { skip: chromiumPath === undefined && !proce
     const inputs = () =>
       page.evaluate(`[...document.querySelectorAll('main form input')].map(({ value, checked }) => value + checked)`);
     await open(`/admin/models/${first?.id}`);
+    // The titles of vendors arrive later.
+    await waitForExpression(page, `document.querySelector('main form [aria-haspopup=listbox]').value !== ''`);
     const before = await inputs();
     await navigateWithin(page, `/admin/models/${second?.id}`);
     await page.locator('main form').getByRole('switch').last().click({ force: true });
