@@ -1,9 +1,8 @@
 import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router';
-import { type ComponentType, lazy, Suspense, useEffect, useState } from 'react';
+import { type ComponentType, type ReactNode, useState } from 'react';
 import { AppLayout } from './components/app-layout.tsx';
 import { loadPage, NotFound } from './components/page.tsx';
 import { readUserId } from './data/browser-storage.ts';
-import { setCover } from './data/session-end.ts';
 
 /** An unknown URL keeps the menu for signed-in users. */
 const UnknownAddress = () =>
@@ -18,16 +17,16 @@ const UnknownAddress = () =>
     </AppLayout>
   );
 
-const SignInAgain = lazy(() => import('./pages/sign-in/sign-in-again.tsx'));
+/** Shows something over every page; null: nothing any more. */
+export let showOverPage: (content: ReactNode) => void;
 
-/** The pages, and the sign-in over one whose session has ended. */
 function Root() {
-  const [onSignedIn, show] = useState<() => void>();
-  useEffect(() => setCover((resume) => show(() => resume)), []);
+  const [content, show] = useState<ReactNode>();
+  showOverPage = show;
   return (
     <>
       <Outlet />
-      <Suspense>{onSignedIn && <SignInAgain onDone={onSignedIn} />}</Suspense>
+      {content}
     </>
   );
 }

@@ -6,7 +6,7 @@ import { PageError, PageLoadingIndicator } from './components/page.tsx';
 import { queryClient, setSecondFactorListener, setSignedOutListener } from './data/api-client.ts';
 import { clearUserId, onUserChange, readLastUserId, readUserId } from './data/browser-storage.ts';
 import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
-import { isCovered, signInOverPage } from './data/session-end.ts';
+import { signIn, signInOverPage } from './data/session-end.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
@@ -367,16 +367,16 @@ function leaveSession(ended?: true): void {
 
 /** @returns whether there is a session again */
 function onSessionEnd(): false | Promise<boolean> {
-  if (readUserId() === undefined && !isCovered()) return false;
-  const signIn = signInOverPage();
-  if (signIn === undefined) leaveSession(true);
-  return signIn ?? false;
+  if (readUserId() === undefined && signIn === undefined) return false;
+  const ongoing = signInOverPage();
+  if (ongoing === undefined) leaveSession(true);
+  return ongoing ?? false;
 }
 
 setSignedOutListener(onSessionEnd);
 
 onUserChange((id) => {
-  if (isCovered()) return;
+  if (signIn !== undefined) return;
   const { pathname, search } = router.state.location;
   // These show nothing of an account.
   if (/^\/(register|forgot|reset|confirm)/.test(pathname)) return;

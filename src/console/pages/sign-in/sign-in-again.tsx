@@ -1,21 +1,35 @@
 import { Modal, Stack, Text } from '@mantine/core';
 import { useRouterState } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useReturnFocus } from '../../components/dialog.tsx';
 import { queryClient } from '../../data/api-client.ts';
 import { clearUserId, onUserChange, readLastUserId, storeUserId, suspendUserId } from '../../data/browser-storage.ts';
 import { useSelf } from '../../data/self.ts';
+import { showOverPage } from '../../root-routes.tsx';
 import { SignIn } from './sign-in-page.tsx';
 
 /** Above every other dialog of the page. */
 const Z_INDEX = 1_000;
 
 /**
- * The sign-in over a page with input whose session has ended. The page goes on where it was, or is loaded again for
- * another account.
+ * Covers a page with input whose session has ended by the sign-in. The page then goes on where it was, or is loaded
+ * again for another account.
  */
-export default function SignInAgain({ onDone }: { readonly onDone: () => void }) {
+export const signInAgain = (): Promise<true> =>
+  new Promise((resolve) => {
+    const finish = (): void => {
+      showOverPage(null);
+      resolve(true);
+    };
+    showOverPage(
+      <Suspense>
+        <SignInAgain onDone={finish} />
+      </Suspense>,
+    );
+  });
+
+function SignInAgain({ onDone }: { readonly onDone: () => void }) {
   useReturnFocus();
   const { t } = useTranslation('sign-in');
   const { data: self } = useSelf();
