@@ -5,8 +5,8 @@ import type { ListSearch } from './components/list/use-list-filters.ts';
 import { PageError, PageLoadingIndicator } from './components/page.tsx';
 import { queryClient, setSecondFactorListener, setSignedOutListener } from './data/api-client.ts';
 import { clearUserId, onUserChange, readLastUserId, readUserId } from './data/browser-storage.ts';
+import { renewSession, signIn } from './data/renew-session.ts';
 import { toSafeRedirectPath } from './data/safe-redirect-path.ts';
-import { signIn, signInOverPage } from './data/session-end.ts';
 import { adminRoutes } from './pages/admin/admin-routes.tsx';
 import { parseVideosSearchParams } from './pages/videos/videos-search-params.ts';
 import { appRoute, lazyPage, rootRoute } from './root-routes.tsx';
@@ -368,7 +368,7 @@ function leaveSession(ended?: true): void {
 /** @returns whether there is a session again */
 function onSessionEnd(): false | Promise<boolean> {
   if (readUserId() === undefined && signIn === undefined) return false;
-  const ongoing = signInOverPage();
+  const ongoing = renewSession();
   if (ongoing === undefined) leaveSession(true);
   return ongoing ?? false;
 }
@@ -385,7 +385,7 @@ onUserChange((id) => {
   } else if (id !== undefined) {
     // The page shows another account than its next request would be for.
     location.reload();
-  } else if (readLastUserId() === undefined || signInOverPage() === undefined) leaveSession();
+  } else if (readLastUserId() === undefined || renewSession() === undefined) leaveSession();
 });
 
 setSecondFactorListener(() => {

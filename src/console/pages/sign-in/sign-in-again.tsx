@@ -13,7 +13,7 @@ import { SignIn } from './sign-in-page.tsx';
 const Z_INDEX = 1_000;
 
 /**
- * Covers a page with input whose session has ended by the sign-in. The page then goes on where it was, or is loaded
+ * Covers a page with input whose session has ended by the sign-in. The page then continues where it was, or is loaded
  * again for another account.
  */
 export const signInAgain = (): Promise<true> =>

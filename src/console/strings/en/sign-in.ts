@@ -16,7 +16,7 @@ export default {
     or: 'or',
     with: 'Sign in with {{title}}',
     asRoot: 'Sign in as root',
-    over: 'Sign in as {{name}} to go on with this page. What you have entered is still there.',
+    over: 'Sign in as {{name}} to continue on this page. What you have entered is still there.',
     sandbox: 'Sandbox: vendors are simulated and videos cost nothing real.',
   },
   ended: {

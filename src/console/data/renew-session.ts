@@ -13,7 +13,7 @@ export let signIn: Promise<true> | undefined;
  *
  * @returns undefined if nothing was entered; otherwise settles after the sign-in, when requests can be sent again
  */
-export function signInOverPage(): typeof signIn {
+export function renewSession(): typeof signIn {
   if (edited?.isConnected)
     signIn ??= import('../pages/sign-in/sign-in-again.tsx')
       .then(({ signInAgain }) => signInAgain())
