@@ -194,6 +194,28 @@ describe('the consent page on a phone', { skip: chromiumPath === undefined && !p
       await page.context().close();
     });
 
+  it('leaves a window of its own to the page that opened it', async () => {
+    const page = await open({ locale: 'en' });
+    await page.route(`${origin}/opener`, (route) => route.fulfill({ contentType: 'text/html', body: 'opener' }));
+    await page.goto(`${origin}/opener`);
+    const request = new URLSearchParams({
+      client_id: 'browser-app',
+      redirect_uri: `${origin}/cb`,
+      response_type: 'code',
+      scope: 'models',
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+    });
+    const opened = page.waitForEvent('popup');
+    await page.evaluate(`void open('${service.url}/oauth/authorize?${request}', 'sign-in', 'popup')`);
+    const popup = await opened;
+    await logIn(popup);
+    await approve(popup);
+    await popup.waitForURL(/\/cb\?code=/);
+    assert.equal(await popup.evaluate('opener?.document.body.textContent'), 'opener');
+    await page.context().close();
+  });
+
   for (const [how, callback] of [
     ['its own scheme', () => 'my-program://callback'],
     ['a site that redirects to its own scheme', () => `${origin}/to-program`],

@@ -89,6 +89,10 @@ export const SCRIPTED_PAGE_HEADERS = toStandalonePageHeaders(SCRIPT_SOURCES);
 /** Like `STANDALONE_PAGE_HEADERS`, for a page that plays videos of this service. */
 export const PLAYER_PAGE_HEADERS = toStandalonePageHeaders(["media-src 'self'"]);
 
+/**
+ * Without an opener policy: web applications open the consent page in a window of its own, and would neither learn that it
+ * was closed nor hear from their callback in it.
+ */
 function toStandalonePageHeaders(additions: readonly string[] = []): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
@@ -106,7 +110,6 @@ function toStandalonePageHeaders(additions: readonly string[] = []): Readonly<Re
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
     'x-robots-tag': 'noindex, nofollow',
     'cache-control': 'no-store',
   };
