@@ -466,6 +466,10 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['Set the URL of the service with --url or REELGATE_URL.', '请用 --url 或 REELGATE_URL 设置服务地址。'],
   ['The service at # redirects to #. Use that URL.', '服务 # 重定向到 #，请使用该地址。'],
   ['The service at # cannot be reached.', '无法连接服务 #。'],
+  [
+    "The service at # did not respond within the five minutes that Node's fetch waits.",
+    '服务 # 在 Node 的 fetch 等待的五分钟内未响应。',
+  ],
   ['The service at # did not respond in time.', '服务 # 未及时响应。'],
   ['The service did not answer in time.', '服务未及时响应。'],
   ['The service did not respond with JSON. Is the URL right?', '服务返回的不是 JSON，请检查地址。'],

@@ -331,22 +331,24 @@ interface FetchError {
   readonly cause?: { readonly code?: unknown } | null;
 }
 
-/** Node ends a request whose response has not begun after five minutes. */
+/** Node's `fetch` ends a request whose response has not begun, or has paused, for five minutes. */
 const NODE_TIMEOUTS: ReadonlySet<unknown> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
+const isNodeTimeout = (error: unknown): boolean => NODE_TIMEOUTS.has((error as FetchError | undefined)?.cause?.code);
+
 /** Not by its class: environments of tests have several. */
-function isTimeout(error: unknown): boolean {
-  const { name, cause } = (error ?? {}) as FetchError;
-  return name === 'TimeoutError' || NODE_TIMEOUTS.has(cause?.code);
-}
+const isTimeout = (error: unknown): boolean =>
+  (error as FetchError | undefined)?.name === 'TimeoutError' || isNodeTimeout(error);
 
 /** Rethrows the signal's reason if the caller aborted the request. */
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
   if (signal?.aborted === true && !isTimeout(signal.reason)) throw signal.reason;
   if (error instanceof ReelgateError) return error;
-  const message = isTimeout(error)
-    ? `The service at ${baseUrl} did not respond in time.`
-    : `The service at ${baseUrl} cannot be reached.`;
+  const message = isNodeTimeout(error)
+    ? `The service at ${baseUrl} did not respond within the five minutes that Node's fetch waits.`
+    : isTimeout(error)
+      ? `The service at ${baseUrl} did not respond in time.`
+      : `The service at ${baseUrl} cannot be reached.`;
   return new ReelgateError(message, { code: 'network', cause: error });
 }
 
