@@ -284,10 +284,8 @@ describe('files', () => {
       const endless = start(`<html>${' '.repeat(100)}`);
       assert.equal((await endless.response).statusCode, 400);
       endless.sent.destroy();
-      assert.match(
-        (await (await post(formOf([{ name: 'file', filename: 'x.png', content: '' }]))).json()).error.message,
-        /^file is empty/,
-      );
+      const empty = await post(formOf([{ name: 'file', filename: 'x.png', content: '' }]));
+      assert.match(((await empty.json()) as { error: { message: string } }).error.message, /^file is empty/);
     });
 
     it('an upload whose client leaves in the middle keeps neither file nor space', async () => {

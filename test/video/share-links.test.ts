@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { MAX_SHARES_PER_VIDEO } from '../../src/contract/video-shares.ts';
+import { MAX_SHARES, MAX_SHARES_PER_VIDEO } from '../../src/contract/video-shares.ts';
 import { makeApp } from '../../src/server/app.ts';
 import { parseConfig } from '../../src/server/platform/config.ts';
 import { openLog } from '../../src/server/platform/log.ts';
@@ -291,13 +291,59 @@ describe('share links', () => {
       assert.equal((await send('POST', '/api/videos/task_other/shares')).success, false);
       for (const body of [{ expires_in_seconds: 0 }, { expires_in_seconds: 'x' }, { password: '' }, { title: 'a\nb' }])
         assert.equal((await send('POST', `/api/videos/${id}/shares`, body)).success, false);
-      for (let index = 0; index < MAX_SHARES_PER_VIDEO; index += 1) await share(id);
+      for (let index = 1; index < MAX_SHARES_PER_VIDEO; index += 1) await share(id);
+      const last = await Promise.all([1, 2, 3].map(() => send('POST', `/api/videos/${id}/shares`)));
+      assert.equal(last.filter(({ success }) => success).length, 1);
       const full = await send('POST', `/api/videos/${id}/shares`);
       assert.equal(full.success, false);
       assert.match(String(full.message), new RegExp(String(MAX_SHARES_PER_VIDEO)));
       const all = await send('GET', '/api/shares?page_size=5');
       assert.equal((all.data as unknown[]).length, 5);
       assert.ok(Number(all.total) >= MAX_SHARES_PER_VIDEO);
+    });
+
+    it('are at most 1,000 of an account, of which expired ones are none', async () => {
+      const [one, other] = [await finished('shared once'), await finished('shared very often')];
+      const { id } = await share(one);
+      const { kysely } = service.app.database;
+      const row = await kysely.selectFrom('video_shares').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+      const task = await kysely
+        .selectFrom('tasks')
+        .select('id')
+        .where('public_id', '=', other)
+        .executeTakeFirstOrThrow();
+      const { total } = await send('GET', '/api/shares');
+      const rows = Array.from({ length: MAX_SHARES - Number(total) - 1 }, (_, index) => {
+        const { id: _id, ...columns } = row;
+        return { ...columns, task_id: task.id, token_hash: `many-${index}` };
+      });
+      for (let from = 0; from < rows.length; from += 100)
+        await kysely
+          .insertInto('video_shares')
+          .values(rows.slice(from, from + 100))
+          .execute();
+      await share(one);
+      assert.match(String((await send('POST', `/api/videos/${one}/shares`)).message), /1000/);
+      await kysely.updateTable('video_shares').set({ expires_at: 1 }).where('task_id', '=', task.id).execute();
+      await share(one);
+    });
+
+    it('are in the audit log, without their tokens', async () => {
+      const id = await finished('an audited video');
+      const made = await share(id, { password: 'of the link', expires_in_seconds: 3_600 });
+      await service.operator.requestData('DELETE', `/api/videos/${id}/shares/${made.id}`);
+      const open = await share(id);
+      const logOf = (share: number) =>
+        service.operator.requestData<{ action: string; after: { expiresAt: number | null } }[]>(
+          'GET',
+          `/api/admin/audit?target=share:${share}`,
+        );
+      const [ended, created, ...others] = await logOf(made.id);
+      assert.deepEqual([ended?.action, created?.action, others], ['share.delete', 'share.create', []]);
+      const expiresAt = created?.after.expiresAt ?? 0;
+      assert.deepEqual(created?.after, { task: id, expiresAt, hasPassword: true });
+      assert.equal(Math.floor(expiresAt / 1000), made.expires_at);
+      assert.deepEqual((await logOf(open.id))[0]?.after, { task: id, expiresAt: null, hasPassword: false });
     });
   });
 });
