@@ -88,6 +88,7 @@ describe('an account’s own videos', () => {
 
     it('do not affect other accounts', async () => {
       const id = await film('mine alone');
+      await ada.ok('PUT', `/api/videos/${id}/favourite`);
       for (const method of ['PUT', 'DELETE'] as const) {
         const refused = await eve.send(method, `/api/videos/${id}/favourite`);
         const none = await eve.send(method, '/api/videos/task_none/favourite');
@@ -95,6 +96,7 @@ describe('an account’s own videos', () => {
         assert.deepEqual(refused.body, none.body);
       }
       assert.deepEqual(await eve.ok('GET', '/api/videos/favourites'), []);
+      assert.deepEqual(await ada.ok('GET', '/api/videos/favourites'), [id]);
     });
 
     it('can be favourites up to a limit; unmarking one makes room', async () => {
@@ -181,6 +183,7 @@ describe('an account’s own videos', () => {
       it('of another account are as unknown as missing ones', async () => {
         const [mine, hers] = [await film('private'), await film('public', eve)];
         const id = await create('Private');
+        const own = await create('Hers', eve);
         await ada.ok('POST', path(id, '/videos'), { task_ids: [mine] });
         for (const [method, action, body] of [
           ['PUT', '', { name: 'Mine' }],
@@ -194,7 +197,21 @@ describe('an account’s own videos', () => {
           );
         assert.deepEqual(await found({ collection: String(id) }, eve), []);
         assert.deepEqual(await found({ collection: String(id) }), [mine]);
-        assert.deepEqual(await named('', eve), []);
+        assert.deepEqual(await named('', eve), [{ name: 'Hers', videos: 0 }]);
+        await eve.ok('DELETE', path(own));
+      });
+
+      it('change alone', async () => {
+        const [kept, gone] = [await film('kept'), await film('gone')];
+        const [one, other] = [await create('One'), await create('Other')];
+        for (const id of [one, other]) await ada.ok('POST', path(id, '/videos'), { task_ids: [kept, gone] });
+        await ada.ok('POST', path(one, '/videos/remove'), { task_ids: [gone] });
+        assert.deepEqual(await found({ collection: String(other) }), [gone, kept]);
+        await ada.ok('DELETE', path(one));
+        assert.deepEqual(await found({ collection: String(other) }), [gone, kept]);
+        await ada.ok('DELETE', `/api/videos/${gone}`);
+        await refusal(ada, 'POST', path(other, '/videos'), { task_ids: [gone] });
+        await ada.ok('DELETE', path(other));
       });
 
       it('of an organization belong to its members', async () => {
