@@ -153,6 +153,7 @@ export const EN = {
   mailbox_legacy: 'This mailbox opens with the password of your account.',
   mailbox_created: 'Your mailbox is ready.',
   mailbox_exists: 'You have a mailbox already.',
+  mailbox_sandbox_ports: 'The sandbox listens on 127.0.0.1, port {imap} for IMAP and {smtp} for SMTP.',
   app_password_none: 'There is no application password yet. Create one to use a mail program.',
   app_password_ok: 'Enter this password in your mail program.',
   app_password_lost: 'The mail server no longer accepts this password. Create a new one.',

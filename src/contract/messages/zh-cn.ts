@@ -146,6 +146,7 @@ export const ZH_CN: Readonly<Record<keyof typeof EN, string>> = {
   mailbox_legacy: '该邮箱使用您的账号密码登录。',
   mailbox_created: '邮箱已开通。',
   mailbox_exists: '您已经有邮箱了。',
+  mailbox_sandbox_ports: '沙盒邮件服务器监听 127.0.0.1，IMAP 端口为 {imap}，SMTP 端口为 {smtp}。',
   app_password_none: '还没有应用专用密码。如需使用邮件客户端，请先生成。',
   app_password_ok: '请在邮件客户端中使用此密码。',
   app_password_lost: '邮件服务器已不再接受该密码，请重新生成。',

@@ -167,6 +167,17 @@ forEachDatabase((_name, open) => {
       assert.equal((await auditOf('mailbox.app-password.read')).length, 1);
     });
 
+    it('state the standard ports, and in the message those on which a sandbox listens', async () => {
+      const person = await service.personWithPhone('ports');
+      await person.ok('POST', APPLY);
+      for (const method of ['GET', 'POST'] as const) {
+        const record = await person.ok<AppPasswordRecord>(method, APP_PASSWORD);
+        assert.deepEqual([record.imap_port, record.smtp_port], [993, 465]);
+        assert.match(record.message, /127\.0\.0\.1, port \d+ for IMAP and \d+ for SMTP\.$/);
+      }
+      assert.match((await person.ok<MailboxRecord>('GET', MAILBOX)).message, /port \d+ for IMAP/);
+    });
+
     it('allow ten regenerations an hour', async () => {
       const carol = await service.personWithPhone('carol');
       await carol.ok('POST', APPLY);

@@ -63,6 +63,9 @@ export interface MailboxFeature {
 export const makeSeenPasswordNotices = (database: Database<Tables>, notifier: Notifier): SeenPasswordNotices =>
   new SeenPasswordNotices(new DevicesShownPasswordStore(database), notifier);
 
+const hasStandardPorts = ({ imap, smtp }: { readonly imap: number; readonly smtp: number }): boolean =>
+  imap === MAIL_PORTS.imap && smtp === MAIL_PORTS.smtp;
+
 /** Constructs the mailbox capability. In the sandbox, the mail server is running when this resolves. */
 export async function makeMailbox(dependencies: MailboxDependencies): Promise<MailboxFeature> {
   const { config, database, auditLog, clock, log } = dependencies;
@@ -96,8 +99,7 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
     mailboxes,
     clientSettings: {
       host: config.mailHost,
-      imapPort: sandbox?.ports.imap ?? MAIL_PORTS.imap,
-      smtpPort: sandbox?.ports.smtp ?? MAIL_PORTS.smtp,
+      ...(sandbox !== undefined && !hasStandardPorts(sandbox.ports) && { sandboxPorts: sandbox.ports }),
     },
     webmailUrl: config.webmailUrl,
     revokeLagSeconds: backend?.revokeLagSeconds ?? 0,

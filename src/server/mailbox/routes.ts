@@ -8,13 +8,14 @@ import {
   type RouteRegistry,
   toActor,
 } from '../platform/http/route-registry.ts';
+import { MAIL_PORTS } from './mail-backend.ts';
 import type { AppPassword, MailboxRequest, MailboxService, OwnMailbox } from './mailbox-service.ts';
 
 /** Connection settings for mail programs. */
 export interface MailClientSettings {
   readonly host: string;
-  readonly imapPort: number;
-  readonly smtpPort: number;
+  /** Where the sandbox's mail server listens if it could not have the standard ports. */
+  readonly sandboxPorts?: { readonly imap: number; readonly smtp: number };
 }
 
 /** Dependencies of the mailbox endpoints. */
@@ -30,6 +31,11 @@ export interface MailboxRouteDependencies {
 /** Registers the endpoints of the caller's own mailbox, which is determined by the credential alone. */
 export function addMailboxRoutes(routes: RouteRegistry, dependencies: MailboxRouteDependencies): void {
   const { mailboxes, clientSettings, webmailUrl, revokeLagSeconds } = dependencies;
+  // Responses always state the standard ports, so the message says where a sandbox really listens.
+  const portNote = (locale: RequestContext['locale']): string =>
+    clientSettings.sandboxPorts === undefined
+      ? ''
+      : formatMessage('mailbox_sandbox_ports', locale, clientSettings.sandboxPorts);
 
   routes.add(endpoints.getMailbox, async ({ caller, request }) => {
     const own = await mailboxes.getOwn(toMailboxRequest(caller, request));
@@ -40,7 +46,11 @@ export function addMailboxRoutes(routes: RouteRegistry, dependencies: MailboxRou
         email: own?.email ?? '',
         password: own?.password ?? '',
         password_source: own?.source ?? ('mailbox' as const),
-        message: [formatMessage(mailboxMessageKey(own), request.locale), own && webmailUrl].filter(Boolean).join(' '),
+        message: joinSentences([
+          formatMessage(mailboxMessageKey(own), request.locale),
+          own && portNote(request.locale),
+          own && webmailUrl,
+        ]),
       },
     };
   });
@@ -54,7 +64,7 @@ export function addMailboxRoutes(routes: RouteRegistry, dependencies: MailboxRou
       : ok({ email }, formatMessage('mailbox_exists', request.locale));
   });
 
-  const toResponse = (found: AppPassword | undefined, message: string) => ({
+  const toResponse = (found: AppPassword | undefined, message: string, { locale }: RequestContext) => ({
     success: true as const,
     data: {
       has_app_password: found?.password !== undefined,
@@ -62,25 +72,28 @@ export function addMailboxRoutes(routes: RouteRegistry, dependencies: MailboxRou
       app_password: found?.password ?? '',
       imap_host: clientSettings.host,
       smtp_host: clientSettings.host,
-      imap_port: clientSettings.imapPort,
-      smtp_port: clientSettings.smtpPort,
+      imap_port: MAIL_PORTS.imap,
+      smtp_port: MAIL_PORTS.smtp,
       protocols: [...(found?.protocols ?? [])],
       consistent: found?.consistent ?? true,
-      message,
+      message: joinSentences([message, found && portNote(locale)]),
     },
   });
 
   routes.add(endpoints.getAppPassword, async ({ caller, request }) => {
     const found = await mailboxes.getAppPassword(toMailboxRequest(caller, request));
-    return toResponse(found, formatMessage(appPasswordMessageKey(found), request.locale));
+    return toResponse(found, formatMessage(appPasswordMessageKey(found), request.locale), request);
   });
 
   routes.add(endpoints.regenerateAppPassword, async ({ caller, request }) => {
     const created = await mailboxes.regenerateAppPassword(toMailboxRequest(caller, request));
     const key = revokeLagSeconds === 0 ? 'app_password_new' : 'app_password_new_later';
-    return toResponse(created, formatMessage(key, request.locale, { minutes: Math.ceil(revokeLagSeconds / 60) }));
+    const minutes = Math.ceil(revokeLagSeconds / 60);
+    return toResponse(created, formatMessage(key, request.locale, { minutes }), request);
   });
 }
+
+const joinSentences = (sentences: readonly (string | undefined)[]): string => sentences.filter(Boolean).join(' ');
 
 function mailboxMessageKey(own: OwnMailbox | undefined): MessageKey {
   if (own === undefined) return 'mailbox_none';
