@@ -73,6 +73,9 @@ it('puts frames and references in the order adapters expect', () => {
     ],
     [{ image: a, image_tail: a }, ['a', 'a']],
     [{ image: a, image_url: a, images: [a, b] }, ['a', 'b']],
+    [{ images: [a, a] }, ['a', 'a']],
+    [{ image: a, images: [a, a] }, ['a', 'a']],
+    [{ image: a, images: [a, b, a] }, ['a', 'b', 'a']],
     [{ reference_images: [a, b, c] }, ['a', 'b', 'c']],
   ] as const)
     assert.deepEqual(addresses({ body }), expected, JSON.stringify(body));

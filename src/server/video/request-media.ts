@@ -238,22 +238,25 @@ export function arrangeMedia(
   return { images: arranged, fields: new Set(read.map(({ field }) => field)) };
 }
 
-/** Drops repeated images, except where one image is both first and last frame. */
+/**
+ * Drops images that a field repeats from an earlier one, except where one image is both first and last frame. Within a
+ * field every image counts: the same image twice is the start and end of a loop.
+ */
 function withoutRepeats(images: readonly GivenImage[]): readonly GivenImage[] {
   const kept: GivenImage[] = [];
-  for (const image of images) {
-    const { content, role } = image;
-    const isRepeat = kept.some(
-      (other) =>
-        !isFile(content) &&
-        !isFile(other.content) &&
-        (other.role === 'last') === (role === 'last') &&
-        isSameImage(other.content, content),
-    );
-    if (!isRepeat) kept.push(image);
-  }
+  images.forEach((image, index) => {
+    const same = (others: readonly GivenImage[]) => others.filter((other) => isRepeated(image, other));
+    const inField = same(images.slice(0, index)).filter(({ field }) => field === image.field);
+    if (same(kept).length <= inField.length) kept.push(image);
+  });
   return kept;
 }
+
+const isRepeated = (image: GivenImage, other: GivenImage): boolean =>
+  !isFile(image.content) &&
+  !isFile(other.content) &&
+  (other.role === 'last') === (image.role === 'last') &&
+  isSameImage(other.content, image.content);
 
 const isSameImage = (one: string | Base64Text, other: string | Base64Text): boolean =>
   one === other || (one instanceof Base64Text && other instanceof Base64Text && one.equals(other));
