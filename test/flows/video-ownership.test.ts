@@ -55,6 +55,13 @@ describe('ownership of videos', () => {
       });
     }
 
+    it('an id of any length that no task has is that of a missing task', async () => {
+      const body = '{"code":"task_not_exist","message":"task_not_exist","data":null}';
+      for (const address of ADDRESSES.filter(([method, path]) => method === 'GET' && path.endsWith('/ID')))
+        for (const id of ['x', 'x'.repeat(200), 'x'.repeat(201), 'x'.repeat(4_000)])
+          assert.deepEqual(await answerOf(other, address, id), { status: 400, text: body }, `${address[1]} ${id}`);
+    });
+
     it('the owner sees the videos of all keys, and of no other account', async () => {
       const mine = await service.operator.requestData<Fields[]>('GET', '/api/videos');
       const ids = mine.map(({ task_id: id }) => id);

@@ -314,7 +314,11 @@ function registerHooks(
   });
 }
 
+/** The queries of a task. The router does not match ids of more than 200 characters, which are missing tasks too. */
+const TASK_PATH = /^\/(?:v1\/videos|v1\/video\/generations|kling\/v1\/videos\/(?:text|image)2video)\/[^/?]+(?:\?|$)/;
+
 function notFoundAt(url: string): AppError {
+  if (TASK_PATH.test(url)) return new AppError('task_not_exist', { message: 'task_not_exist' });
   const intended = intendedPath(url);
   if (intended === undefined) return new AppError('not_found');
   const [path = ''] = url.split('?', 1);
