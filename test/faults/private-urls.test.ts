@@ -20,6 +20,8 @@ const COMMON: readonly Field[] = [
   ['images.1', (address) => ({ images: ['https://images.example/a.png', address] })],
   ['input_reference', (input_reference) => ({ input_reference })],
   ['input_reference.image_url', (image_url) => ({ input_reference: { image_url } })],
+  ['inputs', (url) => ({ inputs: [{ type: 'image', url }] })],
+  ['inputs as a text', (url) => ({ inputs: JSON.stringify([{ type: 'image', image_url: { url } }]) })],
   ['an unknown field', (address) => ({ webhook: { deeper: [address] } })],
 ];
 const metadata = (name: string, put: (address: string) => Body): Field => [

@@ -127,8 +127,8 @@ export function parseGenerationRequest(
   const body = toStrictBody(given);
   const model = body.model ?? defaultModel;
   if (model === undefined) throw invalidRequest('model is required.', 'model');
-  // callback_url is validated separately, by rules of its own.
-  const { callback_url: callbackUrl, ...rest } = body;
+  // callback_url has rules of its own; inputs may be JSON in a text, so their URLs are checked once they are parsed.
+  const { callback_url: callbackUrl, inputs: _, ...rest } = body;
   assertNoPrivateUrls(rest);
   if (body.duration !== undefined && body.seconds !== undefined && Number(body.seconds) !== body.duration) {
     throw invalidRequest('duration and seconds contradict each other.', 'seconds');

@@ -24,6 +24,7 @@ import type { UploadedFile } from '../platform/http/body.ts';
 import { type BodyImages, JsonRejectedError, parseRequestJson } from '../platform/json.ts';
 import { detectMediaType, registeredType } from '../platform/media.ts';
 import { sniffMedia } from '../platform/media-length.ts';
+import { assertPublicUrl } from '../platform/outbound/guard.ts';
 import type { MediaFile, MediaInput, ModelCapability, RequestInput, VideoRequest } from '../vendors/adapter.ts';
 
 /** `any`: a frame or a reference, depending on how the model interprets an image in this position. */
@@ -480,7 +481,10 @@ function sourceOf(
   if (fileId !== undefined) return { fileId };
   if (file !== undefined) return toFile(`${param}.file`, file.bytes, file.filename);
   const [url] = urls;
-  if (url !== undefined && /^https?:/i.test(url)) return { url: parseUrl(url, `${param}.url`) };
+  if (url !== undefined && /^https?:/i.test(url)) {
+    assertPublicUrl(`${param}.url`, url);
+    return { url: parseUrl(url, `${param}.url`) };
+  }
   if (url !== undefined && !/^data:/i.test(url))
     throw invalidRequest(`${param}.url must be an http(s) address or a data URL.`, `${param}.url`);
   return toFile(`${param}.${url === undefined ? 'data' : 'url'}`, bytesOf(param, data ?? url ?? ''));

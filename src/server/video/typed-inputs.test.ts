@@ -73,6 +73,8 @@ it('names the field of an error', () => {
     [[{ type: 'video', data: PNG.toString('base64') }], 'inputs[0].type'],
     [[{ type: 'image', url, role: 'director' }], 'inputs[0].role'],
     [[{ type: 'image', url: 'ftp://a.example/a' }], 'inputs[0].url'],
+    [[{ type: 'image', url: 'http://10.0.0.1/a.png' }], 'inputs[0].url'],
+    [JSON.stringify([{ type: 'image', image_url: { url: 'http://10.0.0.1/a.png' } }]), 'inputs[0].url'],
     [[{ type: 'image', data: 'abc' }], 'inputs[0].data'],
     [[{ type: 'image', url, role: 'keyframe' }], 'inputs[0].at'],
     [[{ type: 'image', url, at: 2 }], 'inputs[0].at'],
