@@ -37,6 +37,22 @@ forOneDatabase((name, _open, freshUrl) => {
     assert.equal(eventsOf(text).at(-1), '[DONE]');
   });
 
+  test(`${name}: an image comes in completions and chunks with every member that OpenAI sends`, async () => {
+    const { body } = await service.ask('a lantern', image);
+    const [choice] = body.choices as unknown as { message: { refusal: null }; logprobs: null }[];
+    assert.deepEqual([choice?.message.refusal, choice?.logprobs], [null, null]);
+    assert.equal((body as { system_fingerprint?: null }).system_fingerprint, null);
+    const ask = { ...image, stream_options: { include_usage: true } };
+    const text = await (await service.stream('a lantern', ask)).text();
+    const chunks = eventsOf(text)
+      .slice(0, -1)
+      .map((data) => JSON.parse(data));
+    assert.deepEqual(chunks[0].choices[0].delta, { role: 'assistant', content: '', refusal: null });
+    for (const { choices, usage } of chunks.slice(0, -1)) assert.deepEqual([choices[0].logprobs, usage], [null, null]);
+    assert.equal(chunks.at(-1).usage.completion_tokens_details.reasoning_tokens, 0);
+    for (const { system_fingerprint: fingerprint } of chunks) assert.equal(fingerprint, null);
+  });
+
   test(`${name}: generates an image from one the caller sends`, async () => {
     const content = [
       { type: 'text', text: 'at night' },

@@ -10,6 +10,8 @@ import { OutboundError } from '../platform/outbound/outbound.ts';
 import { type AdapterContext, toAccountIds, type VendorError } from '../upstreams/upstream.ts';
 import type { ImageGeneration, ImageRequest } from '../vendors/adapter.ts';
 import type { ChargeBatcher } from './charge.ts';
+import { OpenAiChatStreamWriter, writeOpenAiChatResponse } from './conversion/chat-response.ts';
+import type { ResponseEvent } from './conversion/neutral-form.ts';
 import { CHAT_DIALECT } from './dialects.ts';
 import type { ModelCallContext } from './model-call.ts';
 import { applyOptionRules } from './options.ts';
@@ -34,6 +36,7 @@ export interface ImageTaskRelayDependencies {
 }
 
 const MAX_TRIES = 3;
+const NO_TOKENS = { promptTokens: 0, completionTokens: 0, reasoningTokens: 0 };
 const IGNORE_CLIENT_EVENTS = { disconnected: () => {}, drained: () => {} };
 
 /** Serves image models through the chat endpoint: the response is a Markdown link to the image. */
@@ -60,9 +63,8 @@ export class ImageTaskRelay {
     const heart = ask.stream ? this.#startKeepAlive(work) : undefined;
     try {
       const { urls, channel } = await this.#generate(request, work, images);
-      const usage = { promptTokens: 0, completionTokens: 0, reasoningTokens: 0 };
       // The vendor bills each image; some models generate several if the prompt requests them.
-      const result = { usage, complete: true, imageCount: urls.length, text: () => '' };
+      const result = { usage: NO_TOKENS, complete: true, imageCount: urls.length, text: () => '' };
       const { surcharge } = applyOptionRules(ask.governedOptions, channel);
       charge.settle(result, { status: 'ok', channelId: channel.id, surcharge });
       await new Promise<void>((resolve) => this.#dependencies.journal.whenWritten(resolve));
@@ -227,21 +229,20 @@ function sendImages(
     );
     return;
   }
-  const content = imageUrls.map(toMarkdownImage).join('\n\n');
-  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-  const base = { id: `chatcmpl-${clientResponse.id}`, created, model };
+  const events: readonly ResponseEvent[] = [
+    { type: 'start', id: clientResponse.id },
+    { type: 'text', text: imageUrls.map(toMarkdownImage).join('\n\n') },
+    { type: 'end', reason: 'end', stopSequence: undefined, usage: NO_TOKENS },
+  ];
+  const { wantsUsage, body: asked } = ask;
+  const context = { id: clientResponse.id, model, created, wantsUsage, asked, origins: new Map() };
   if (!ask.stream) {
-    const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' };
-    const completion = { ...base, object: 'chat.completion', choices: [choice], usage };
+    const completion = writeOpenAiChatResponse(events, context);
     clientResponse.sendBody('application/json; charset=utf-8', JSON.stringify(completion));
     return;
   }
   clientResponse.openStream();
-  const event = (choices: readonly unknown[], more: object = {}): string =>
-    `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', choices, ...more })}\n\n`;
-  clientResponse.write(event([{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }]));
-  clientResponse.write(event([{ index: 0, delta: {}, finish_reason: 'stop' }]));
-  if (ask.wantsUsage) clientResponse.write(event([], { usage }));
-  clientResponse.write('data: [DONE]\n\n');
+  const writer = new OpenAiChatStreamWriter(context);
+  for (const event of events) clientResponse.write(writer.write(event));
   clientResponse.end();
 }

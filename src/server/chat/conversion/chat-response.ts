@@ -420,7 +420,7 @@ export class OpenAiChatStreamWriter implements StreamWriter {
     this.#annotations.add(event);
     switch (event.type) {
       case 'start':
-        return this.#delta({ role: 'assistant', content: '' });
+        return this.#delta({ role: 'assistant', content: '', refusal: null });
       case 'text':
         return this.#delta({ content: event.text });
       case 'citation':
@@ -471,9 +471,9 @@ export class OpenAiChatStreamWriter implements StreamWriter {
   }
 
   #chunk(choices: readonly object[], more: object = {}): string {
-    const { id, model, created } = this.#context;
-    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
-    const chunk = { ...base, choices, ...more };
+    const { id, model, created, wantsUsage } = this.#context;
+    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model, system_fingerprint: null };
+    const chunk = { ...base, choices, usage: wantsUsage ? null : undefined, ...more };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 }
