@@ -312,7 +312,7 @@ function addModelAdminRoutes(
   });
 }
 
-/** An encoded slash is refused in paths, so the slash of a name is sent as `~`. */
+/** The console sends the slash of a name as `~`, because some proxies refuse an encoded one. */
 const decodeModelId = ({ id }: { readonly id: string }): string => id.replaceAll('~', '/');
 
 function toModelRow(row: ModelRow, catalog: Catalog): Static<typeof modelEndpoints.ModelRow> {

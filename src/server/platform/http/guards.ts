@@ -23,7 +23,7 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]+)(\/[^#]*)?$/i;
  */
 const VERSIONED_PATH = /^\/+(?:v\d+(?:beta)?\/+)*(v\d+(?:beta)?)(\/[^?]*?)?\/*(\?.*)?$/;
 /** Models in paths; their ids may contain slashes, plain or encoded. */
-const MODEL_PATH = /^(\/v\d+(?:beta)?\/models\/)([^?]+)(.*)$/;
+const MODEL_PATH = /^(\/(?:v\d+(?:beta)?|api\/admin)\/models\/)([^?]+)(.*)$/;
 
 interface RequestTarget {
   /** In origin form, with the path spelled like the routes. */
