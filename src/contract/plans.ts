@@ -23,13 +23,19 @@ const PACKAGE_CARD = {
   weekly_quota_limit: Type.Integer({ description: 'Cap of each 7 × 24 h from activation; 0: none.' }),
   status: Type.Integer({ description: '1 enabled, 2 disabled' }),
   created_time: Time,
-  monthly_quota_limit: Type.Integer({ description: 'Cap of each 30 × 24 h from activation; 0: none.' }),
 };
 /** Absent where users request the plan by a ticket. */
 const OrderLink = Type.String({ description: 'Where the plan is bought; absent: users request it by a ticket.' });
-export const PackageCard = Type.Object({ ...PACKAGE_CARD, order_url: Type.Optional(OrderLink) });
+export const PackageCard = Type.Object({
+  ...PACKAGE_CARD,
+  monthly_quota_limit: Type.Optional(
+    Type.Integer({ description: 'Cap of each 30 × 24 h from activation; absent: none.' }),
+  ),
+  order_url: Type.Optional(OrderLink),
+});
 const AdminPackageCard = Type.Object({
   ...PACKAGE_CARD,
+  monthly_quota_limit: Type.Integer({ description: 'Cap of each 30 × 24 h from activation; 0: none.' }),
   order_url: Type.String({ description: 'Where the plan is bought; empty: users request it by a ticket.' }),
   models: Type.Array(Type.String(), { description: 'Empty: all.' }),
   price_factor: Type.Number({ description: 'Factor on the prices its holders pay.' }),

@@ -22,7 +22,6 @@ const CARD_KEYS = [
   'weekly_quota_limit',
   'status',
   'created_time',
-  'monthly_quota_limit',
 ];
 
 forEachDatabase((_name, _open, freshUrl) => {
@@ -49,6 +48,16 @@ forEachDatabase((_name, _open, freshUrl) => {
       [body.data[1].price_amount, body.data[1].purchasable, body.data[1].system_builtin],
       [19.9, true, false],
     );
+  });
+
+  it('names a monthly limit only where a plan has one', async () => {
+    const { id } = await plansApp.card({ package_code: 'capped', level: 35, monthly_quota_limit: 90 });
+    const listed = (await plansApp.app.http.fastify.inject({ url: '/api/package-cards' })).json();
+    const limits = listed.data.map((card: Record<string, number>) => [card.package_code, card.monthly_quota_limit]);
+    assert.deepEqual(limits.at(-1), ['capped', 90]);
+    await plansApp.root.send('PUT', `/api/admin/package-cards/${id}`, { monthly_quota_limit: 0 });
+    const { body } = await plansApp.root.send('GET', `/api/admin/package-cards/${id}`);
+    assert.equal((body.data as Record<string, unknown>).monthly_quota_limit, 0);
   });
 
   it('tells users where a plan is bought, if its operator set a link with https', async () => {

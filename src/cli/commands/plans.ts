@@ -75,7 +75,7 @@ export function addPlanCommands(program: Command, run: RunCommand): void {
 }
 
 function formatAllowance(plan: PlanInfo, credits: CreditFormat): Rendering {
-  const { refresh_interval_seconds: seconds, weekly_quota_limit: weekly, monthly_quota_limit: monthly } = plan;
+  const { refresh_interval_seconds: seconds, weekly_quota_limit: weekly, monthly_quota_limit: monthly = 0 } = plan;
   const main =
     seconds > 0
       ? phrase`${credits(plan.interval_quota)} per ${formatDuration(seconds)}`

@@ -262,13 +262,17 @@ export const toPackageCard = (plan: PlanRow): Static<typeof PackageCard> => ({
   weekly_quota_limit: plan.weekly_quota_limit,
   status: plan.status,
   created_time: toSeconds(plan.created_at),
-  monthly_quota_limit: plan.monthly_quota_limit,
-  ...defined({ order_url: plan.order_url || undefined }),
+  // Not in the contract, whose clients may expect its keys exactly.
+  ...defined({
+    monthly_quota_limit: plan.monthly_quota_limit || undefined,
+    order_url: plan.order_url || undefined,
+  }),
 });
 
 /** A plan as shown to administrators. */
 export const toAdminPackageCard = (plan: PlanRow) => ({
   ...toPackageCard(plan),
+  monthly_quota_limit: plan.monthly_quota_limit,
   order_url: plan.order_url,
   models: allowedModels(plan),
   price_factor: plan.price_factor,

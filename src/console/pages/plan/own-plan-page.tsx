@@ -292,7 +292,7 @@ function Allowances({ card: plan }: { readonly card: PurchasablePlan }) {
       {plan.weekly_quota_limit === 0 ? null : (
         <List.Item>{t('plan.perWeek', { amount: quota(plan.weekly_quota_limit) })}</List.Item>
       )}
-      {plan.monthly_quota_limit === 0 ? null : (
+      {plan.monthly_quota_limit === undefined ? null : (
         <List.Item>{t('plan.perMonth', { amount: quota(plan.monthly_quota_limit) })}</List.Item>
       )}
     </List>
