@@ -51,7 +51,11 @@ const one = {
   ...admin,
   path: '/api/admin/models/:id',
   params: Type.Object({
-    id: Type.String({ minLength: 1, maxLength: 200, description: 'The name; a slash in it may be encoded, plain or written ~.' }),
+    id: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'The name; a slash in it may be encoded, plain or written ~.',
+    }),
   }),
 } as const;
 const BODY_LIMIT = 128 * 1024;

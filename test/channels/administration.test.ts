@@ -243,6 +243,24 @@ describe('administration of channels and models', () => {
       await service.root.fails(200, 'PUT', '/api/admin/channels/9007199254740991', { priority: 1 });
     });
 
+    it('names a member that it does not know, instead of ignoring it', async () => {
+      const id = await make();
+      const misspelt = { max_concurent_tasks: 1 };
+      for (const [method, path, body] of [
+        ['POST', '/api/admin/channels', CHANNEL],
+        ['PUT', `/api/admin/channels/${id}`, {}],
+        ['PUT', '/api/admin/models/viduq2', {}],
+        ['POST', '/api/admin/users', { username: 'new-person', password: 'a good long one' }],
+        ['POST', '/api/admin/redemption-codes', { quota: 1, count: 1 }],
+        ['POST', '/api/admin/announcements', { title: 'a', content: 'b' }],
+      ] as const)
+        assert.equal(
+          await service.root.fails(400, method, path, { ...body, ...misspelt }),
+          'max_concurent_tasks is not a field of this request.',
+          path,
+        );
+    });
+
     it('accepts only whole numbers', async () => {
       const id = await make();
       const before = await get(id);
