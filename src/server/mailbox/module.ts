@@ -99,7 +99,7 @@ export async function makeMailbox(dependencies: MailboxDependencies): Promise<Ma
     mailboxes,
     clientSettings: {
       host: config.mailHost,
-      ...(sandbox !== undefined && !hasStandardPorts(sandbox.ports) && { sandboxPorts: sandbox.ports }),
+      sandboxPorts: sandbox === undefined || hasStandardPorts(sandbox.ports) ? undefined : sandbox.ports,
     },
     webmailUrl: config.webmailUrl,
     revokeLagSeconds: backend?.revokeLagSeconds ?? 0,
