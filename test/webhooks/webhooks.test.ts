@@ -90,6 +90,51 @@ forEachDatabase((_name, _open, freshUrl) => {
     assert.deepEqual([types('/wants-tickets'), types('/of-bob')], [['ticket.replied'], ['wallet.low']]);
   });
 
+  it('shows and changes endpoints of their own account only', async () => {
+    const [ada, eve] = [await join(), await join()];
+    const { id } = await service.addEndpoint(ada, '/hers');
+    const own = await service.addEndpoint(eve, '/own');
+    const idsOf = async (person: TestUser) => {
+      const { body } = await person.send('GET', '/api/webhooks');
+      return [(body.data as { id: number }[]).map((each) => each.id), body.total];
+    };
+    assert.deepEqual(await idsOf(eve), [[own.id], 1]);
+    for (const [method, path, body] of [
+      ['GET', '', undefined],
+      ['PUT', '', { enabled: false }],
+      ['DELETE', '', undefined],
+      ['POST', '/rotate-secret', undefined],
+      ['POST', '/test', undefined],
+      ['GET', '/deliveries', undefined],
+      ['POST', '/replay', { since: 0 }],
+    ] as const)
+      assert.equal(
+        await eve.fails(200, method, `/api/webhooks/${id}${path}`, body),
+        await eve.fails(200, method, `/api/webhooks/999999${path}`, body),
+        `${method} ${path}`,
+      );
+    assert.deepEqual(await idsOf(ada), [[id], 1]);
+    assert.equal((await ada.ok<{ enabled: boolean }>('GET', `/api/webhooks/${id}`)).enabled, true);
+    await ada.ok('PUT', `/api/webhooks/${id}`, { description: 'of Ada' });
+    assert.equal((await eve.ok<{ description: string }>('GET', `/api/webhooks/${own.id}`)).description, '');
+  });
+
+  it('delivers nothing to disabled endpoints and accounts', async () => {
+    const [ada, eve] = [await join(), await join()];
+    const off = await service.addEndpoint(ada, '/off');
+    const on = await service.addEndpoint(ada, '/on');
+    await service.addEndpoint(eve, '/banned');
+    await ada.ok('PUT', `/api/webhooks/${off.id}`, { enabled: false });
+    assert.equal((await ada.ok<{ enabled: boolean }>('GET', `/api/webhooks/${on.id}`)).enabled, true);
+    await service.root.ok('PUT', `/api/admin/users/${eve.id}`, { status: 2 });
+    for (const { id } of [eve, ada]) await service.report(walletEvent(id));
+    await service.receiver.waitFor('/on', 1);
+    assert.deepEqual(await service.deliveries(ada, off.id), []);
+    const { kysely } = service.app.database;
+    const banned = kysely.selectFrom('webhook_deliveries').select('id').where('user_id', '=', eve.id);
+    assert.deepEqual(await banned.execute(), []);
+  });
+
   it("delivers administrators' events to administrators", async () => {
     const ada = await join();
     await ada.fails(400, 'POST', '/api/webhooks', { url: service.receiver.url('/x'), events: ['channel.failing'] });
