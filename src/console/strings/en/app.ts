@@ -27,7 +27,7 @@ export default {
   copy: 'Copy',
   copied: 'Copied',
   optional: 'optional',
-  changedBefore: 'The change sent before was made, though its response was lost. Close this dialog and check it first.',
+  changedBefore: 'The previous change took effect, though its response was lost. Close this dialog and check the result.',
   tryAgain: 'Try again',
   unreachable: 'The service cannot be reached. Check your connection and try again.',
   validation: {
