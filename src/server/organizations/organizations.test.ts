@@ -119,6 +119,40 @@ describe('organizations', () => {
       await admin.ok('PUT', path, { name: 'Acme Studios' });
     });
 
+    it('changes members and invitations of one organization only', async () => {
+      const [nora, pat, late] = [
+        await service.signUp('nora'),
+        await service.signUp('pat'),
+        await service.signUp('late'),
+      ];
+      const [one, two] = ['/api/organizations/one-of-two', '/api/organizations/two-of-two'];
+      const open: Invitation[] = [];
+      for (const path of [one, two]) {
+        const slug = path.split('/').at(-1);
+        await nora.ok('POST', '/api/organizations', { slug, name: slug });
+        const { token } = await nora.ok<Invitation>('POST', `${path}/invitations`, { role: 'member' });
+        await pat.ok('POST', '/api/organizations/accept', { token });
+        open.push(await nora.ok<Invitation>('POST', `${path}/invitations`, { role: 'member' }));
+      }
+      const [first, second] = open.map(({ id }) => id);
+      const roles = async () =>
+        (await pat.ok<{ slug: string; role: string }[]>('GET', '/api/organizations')).map(({ role }) => role);
+      const invited = async (path: string) =>
+        (await nora.ok<{ id: number }[]>('GET', `${path}/invitations`)).map(({ id }) => id);
+      await nora.ok('PUT', `${one}/members/${pat.id}`, { role: 'admin' });
+      assert.deepEqual(await roles(), ['admin', 'member']);
+      await pat.fails(403, 'GET', `${two}/invitations`);
+      await nora.ok('DELETE', `${one}/members/${pat.id}`);
+      assert.deepEqual(await roles(), ['member']);
+      assert.deepEqual([await invited(one), await invited(two)], [[first], [second]]);
+      await nora.fails(200, 'DELETE', `${one}/invitations/${second}`);
+      await nora.ok('DELETE', `${one}/invitations/${first}`);
+      assert.deepEqual([await invited(one), await invited(two)], [[], [second]]);
+      await late.fails(200, 'POST', '/api/organizations/accept', { token: open[0]?.token });
+      await late.ok('POST', '/api/organizations/accept', { token: open[1]?.token });
+      assert.deepEqual(await invited(two), []);
+    });
+
     it('keeps an account that became the last owner while its removal waited', async () => {
       const { database } = service.app;
       class LateStore extends OrganizationStore {
@@ -258,6 +292,9 @@ describe('organizations', () => {
       await owner.fails(200, 'POST', '/api/organizations', { slug: 'shortlived', name: 'Again' });
       const headers = { 'x-organization': 'shortlived' };
       const { key } = await owner.ok<{ key: string }>('POST', '/api/tokens', { name: 'k' }, headers);
+      const { id } = await owner.ok<{ id: number }>('GET', path);
+      await owner.ok('POST', `${path}/invitations`, { role: 'member' });
+      const { id: kept } = await invite('member');
       await owner.ok('DELETE', path);
       await service.app.runMaintenance();
       assert.equal((await callModels(key)).statusCode, 403, 'the grace period is not over');
@@ -270,6 +307,10 @@ describe('organizations', () => {
       await owner.fails(404, 'GET', '/api/user/self', undefined, headers);
       await stranger.fails(200, 'POST', '/api/organizations', { slug: 'shortlived', name: 'Again' });
       assert.match(JSON.stringify(await owner.ok('GET', '/api/notifications')), /Short was deleted/);
+      for (const table of ['organization_members', 'organization_invitations'] as const)
+        assert.deepEqual(await kysely.selectFrom(table).selectAll().where('organization_id', '=', id).execute(), []);
+      const others = await owner.ok<{ id: number }[]>('GET', `/api/organizations/${SLUG}/invitations`);
+      assert.ok(others.some((each) => each.id === kept));
     });
 
     it('gets a plan and limits from an administrator, with its name and end in the list and the audit log', async () => {
