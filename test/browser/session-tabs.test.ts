@@ -179,6 +179,21 @@ describe('sessions in several tabs and limited browsers', {
     await first.context().close();
   });
 
+  it('enters no organization of the account before', async () => {
+    const page = await fixture.open();
+    await authenticate(page, ROOT.username, ROOT.password);
+    await page.goto('/account/profile');
+    await waitForContent(page);
+    // As after a sign-in in another tab, over whose page nobody has signed in again.
+    await page.evaluate(
+      `localStorage.setItem('reelgate.organization', 'acme'); localStorage.removeItem('reelgate.user')`,
+    );
+    await page.goto('/sign-in');
+    await signInOnPage(page, 'mila', PASSWORD);
+    assert.equal(await page.evaluate(`localStorage.getItem('reelgate.organization')`), null);
+    await page.context().close();
+  });
+
   it('generates videos and copies keys over plain http, where browsers lack parts of their APIs', async () => {
     const page = await fixture.open();
     await authenticate(page, 'mila', PASSWORD);

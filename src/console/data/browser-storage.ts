@@ -15,9 +15,12 @@ export function readUserId(): number | undefined {
   return Number.isSafeInteger(id) && id > 0 ? id : undefined;
 }
 
-/** Stores the user id at sign-in; deletes the drafts of another user. */
+/** Stores the user id at sign-in; deletes the drafts of another user, whose organization is not entered either. */
 export function storeUserId(id: number): void {
-  if (localStorage.getItem(LAST_USER_ID_KEY) !== String(id)) clearStoredDrafts();
+  if (readLastUserId() !== id) {
+    clearStoredDrafts();
+    storeOrganization(undefined);
+  }
   localStorage.setItem(LAST_USER_ID_KEY, String(id));
   localStorage.setItem(USER_ID_KEY, String(id));
 }

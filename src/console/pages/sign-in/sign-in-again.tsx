@@ -4,7 +4,7 @@ import { Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useReturnFocus } from '../../components/dialog.tsx';
 import { queryClient } from '../../data/api-client.ts';
-import { clearUserId, onUserChange, readLastUserId, storeUserId, suspendUserId } from '../../data/browser-storage.ts';
+import { onUserChange, readLastUserId, storeUserId, suspendUserId } from '../../data/browser-storage.ts';
 import { useSelf } from '../../data/self.ts';
 import { showOverPage } from '../../root-routes.tsx';
 import { SignIn } from './sign-in-page.tsx';
@@ -40,7 +40,6 @@ function SignInAgain({ onDone }: { readonly onDone: () => void }) {
     await queryClient.invalidateQueries();
   };
   const finishSignIn = async (id: number): Promise<void> => {
-    if (id !== owner) clearUserId();
     storeUserId(id);
     await continueAs(id);
   };
