@@ -179,6 +179,25 @@ describe('sessions in several tabs and limited browsers', {
     await first.context().close();
   });
 
+  it('keeps what is entered in one form when another one is gone', async () => {
+    const page = await fixture.open();
+    await authenticate(page, ROOT.username, ROOT.password);
+    const { dialog, username } = await userDialog(page);
+    await page.evaluate(`{
+      const form = document.body.appendChild(document.createElement('form'));
+      form.appendChild(document.createElement('input')).dispatchEvent(new Event('input', { bubbles: true }));
+      globalThis.gone = form;
+    }`);
+    await username.fill('kept');
+    await dialog.locator('input[type=password]').fill(PASSWORD);
+    await page.evaluate('globalThis.gone.remove()');
+    await page.context().clearCookies();
+    await dialog.getByRole('button', { name: admin.users.make }).click();
+    await page.getByRole('dialog', { name: signInTexts.title }).waitFor();
+    assert.equal(await username.inputValue(), 'kept');
+    await page.context().close();
+  });
+
   it('enters no organization of the account before', async () => {
     const page = await fixture.open();
     await authenticate(page, ROOT.username, ROOT.password);

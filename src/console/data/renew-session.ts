@@ -1,9 +1,7 @@
-/** A form in which something was entered, as long as it is shown. */
-let edited: HTMLFormElement | null | undefined;
+/** Attribute of a form in which something was entered; one that is no longer shown does not count. */
+const EDITED = 'data-edited';
 
-addEventListener('input', ({ target }) => {
-  if (!edited?.isConnected) edited = (target as HTMLInputElement).form;
-});
+addEventListener('input', ({ target }) => (target as HTMLInputElement).form?.setAttribute(EDITED, ''));
 
 /** The sign-in that covers the page. Requests that found the session ended wait for it. */
 export let signIn: Promise<true> | undefined;
@@ -14,7 +12,7 @@ export let signIn: Promise<true> | undefined;
  * @returns undefined if nothing was entered; otherwise settles after the sign-in, when requests can be sent again
  */
 export function renewSession(): typeof signIn {
-  if (edited?.isConnected)
+  if (document.querySelector(`[${EDITED}]`) !== null)
     signIn ??= import('../pages/sign-in/sign-in-again.tsx')
       .then(({ signInAgain }) => signInAgain())
       .finally(() => {
