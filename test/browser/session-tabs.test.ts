@@ -179,6 +179,42 @@ describe('sessions in several tabs and limited browsers', {
     await first.context().close();
   });
 
+  it('lets no key reach the page behind the sign-in, and nothing of it above', async () => {
+    const first = await fixture.open();
+    await authenticate(first, 'mila', PASSWORD);
+    await first.goto('/studio');
+    await waitForContent(first);
+    await first.locator('#prompt').fill('a fox in the snow');
+    await first.evaluate(`document.body.appendChild(document.createElement('dialog')).showModal()`);
+    const generated: string[] = [];
+    first.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (request.method() === 'POST' && pathname !== '/api/videos/quote') generated.push(pathname);
+    });
+    const second = await first.context().newPage();
+    await first.context().clearCookies();
+    await second.goto('/account/profile');
+    await second.waitForURL(/\/sign-in\?back=/);
+    const over = first.getByRole('dialog', { name: signInTexts.title });
+    await over.waitFor();
+    await first.bringToFront();
+    await over.locator('input[autocomplete^=username]').click();
+    for (const key of ['ControlOrMeta+Enter', 'ControlOrMeta+k']) await first.keyboard.press(key);
+    await over.locator('button[type=submit]').focus();
+    await first.keyboard.press('?');
+    await first.waitForTimeout(300);
+    assert.deepEqual(generated, []);
+    assert.equal(await first.getByRole('dialog').count(), 1);
+    await first.keyboard.press('Tab');
+    assert.equal(await over.locator(':focus').count(), 1);
+    await over.locator('input[autocomplete^=username]').fill('mila');
+    await over.locator('input[autocomplete=current-password]').fill(PASSWORD);
+    await first.keyboard.press('Enter');
+    await over.waitFor({ state: 'detached' });
+    assert.equal(await first.locator('#prompt').inputValue(), 'a fox in the snow');
+    await first.context().close();
+  });
+
   it('keeps what is entered in one form when another one is gone', async () => {
     const page = await fixture.open();
     await authenticate(page, ROOT.username, ROOT.password);

@@ -6,6 +6,10 @@ addEventListener('input', ({ target }) => (target as HTMLInputElement).form?.set
 /** The sign-in that covers the page. Requests that found the session ended wait for it. */
 export let signIn: Promise<true> | undefined;
 
+// Shortcuts would act on the page behind the sign-in, and Escape close a dialog there; the focus trap needs Tab. Added
+// before the listeners of any component.
+addEventListener('keydown', (event) => signIn && event.key !== 'Tab' && event.stopImmediatePropagation(), true);
+
 /**
  * Lets the person sign in over a page with input, which a sign-in page in its place would lose.
  *

@@ -47,6 +47,8 @@ function SignInAgain({ onDone }: { readonly onDone: () => void }) {
   useEffect(() => {
     // A sign-in of another tab then changes it.
     suspendUserId();
+    // The browser shows these above everything else.
+    for (const dialog of document.querySelectorAll('dialog')) dialog.close();
     return onUserChange((id) => {
       if (id !== undefined) void continueAs(id);
       // Signed out on purpose: nothing of the account stays behind the dialog.
