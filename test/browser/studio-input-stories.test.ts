@@ -284,6 +284,29 @@ describe('inputs of the studio and files', { skip: chromiumPath === undefined &&
     await page.context().close();
   });
 
+  it('sends a file again after the sign-in', async () => {
+    const { page } = await open('keeper');
+    await page.goto('/files');
+    await page.getByText(files.emptyTitle).waitFor();
+    await page.evaluate(`{
+      const form = document.body.appendChild(document.createElement('form'));
+      form.appendChild(document.createElement('input')).dispatchEvent(new Event('input', { bubbles: true }));
+    }`);
+    await page.context().clearCookies();
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles([
+        { name: 'lines.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from('{"custom_id":"a"}\n') },
+      ]);
+    const over = page.getByRole('dialog', { name: STRINGS.en.signIn.signIn.title });
+    await over.locator('input[autocomplete^=username]').fill('keeper');
+    await over.locator('input[autocomplete=current-password]').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('lines.jsonl').first().waitFor();
+    await page.context().close();
+  });
+
   it('uploads, previews, uses and deletes files on their own page', async () => {
     const { page, person } = await open('archivist');
     await page.goto('/files');

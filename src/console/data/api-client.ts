@@ -26,7 +26,7 @@ const transport = new Transport({
   baseUrl: '',
   credentials: () => ({ userId: readUserId(), userHeader }),
   fetch: fetchOrTake,
-  refresh: async () => onSignedOut(),
+  refresh: () => renewSession(),
 });
 
 const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => ({
@@ -73,6 +73,9 @@ let onSignedOut: SignedOutListener = () => false;
 export const setSignedOutListener = (listener: SignedOutListener): void => {
   onSignedOut = listener;
 };
+
+/** After a 401: whether there is a new session, with which the request can be sent again. */
+export const renewSession = async (): Promise<boolean> => onSignedOut();
 
 /** Called when the service refuses everything until a second factor is set up. */
 let onSecondFactorMissing: () => void = () => {};
