@@ -44,6 +44,22 @@ it('masks keys, signatures and passwords of URLs, and nothing else of them', () 
     assert.equal(maskSecrets(text), text);
 });
 
+it('masks nothing behind a URL, so that JSON and markup stay readable', () => {
+  for (const text of [
+    '{"proxy":"http://a.example:8080","email":"x@y.example"}',
+    '{"a":"http://a.example","b":"c@d.example"}',
+    'see http://a.example:8080?email=a@b.example',
+    'see http://a.example:8080#a@b',
+  ])
+    assert.equal(maskSecrets(text), text);
+  const nested = JSON.stringify({ text: JSON.stringify({ url: 'https://a.example/?api_key=abc' }) });
+  assert.equal(maskSecrets(nested), nested.replace('abc', '[masked]'));
+  assert.equal(
+    maskSecrets("<a href='https://a.example/?sig=abc'>a</a>"),
+    "<a href='https://a.example/?sig=[masked]'>a</a>",
+  );
+});
+
 it('T96: keeps one event on one line, whatever it contains', () => {
   const lines: string[] = [];
   openLog('info', { write: (line) => void lines.push(line) }).info({ path: 'a\r\n{"level":60}\u001b[2J' }, 'b\nc');
