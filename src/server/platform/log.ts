@@ -34,7 +34,7 @@ const SECRET_KEYS = [
  * URLs (`api_key`, `X-Amz-Signature`), passwords of URLs. None reaches beyond its URL, because the text may be JSON.
  */
 const SECRET_PATTERN =
-  /\b(?:sk|llm|rg[a-z]{1,2})[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+|([?&](?:code|[\w-]*(?:key|token|sig|signature|secret|credential|password))=)[^&\s"'<>\\]+|(:\/\/[^\s/:@?#"'<>\\]*:)[^\s/@?#"'<>\\]+(?=@)/gi;
+  /\b(?:sk|llm|rg[a-z]{1,2})[-_][A-Za-z0-9_-]{12,}|Bearer\s+[A-Za-z0-9._~+/=-]{8,}|\beyJ[A-Za-z0-9_.-]{8,}|([?&](?:code|[\w-]*(?:key|token|sig|signature|secret|credential|password))=)[^&\s"'<>\\]+|(:\/\/[^\s/:@?#"'<>\\]*:)[^\s/@?#"'<>\\]+(?=@)/gi;
 
 /** Replaces everything in the text that resembles a secret. */
 export const maskSecrets = (text: string): string =>
