@@ -120,6 +120,26 @@ describe('a body of the Responses API at chat completions', { concurrency: false
     );
   });
 
+  test('restores calls without their ids, which have the prefix of functions', async () => {
+    openai.respondWith((response) =>
+      response.end(JSON.stringify({ id: 'r', object: 'response', status: 'completed', output: [call], usage: USAGE })),
+    );
+    const input = [
+      { type: 'function_call', id: 'fc_1', call_id: 'b', name: 'ApplyPatch', arguments: PATCH_TEXT },
+      { type: 'function_call_output', id: 'fco_1', call_id: 'b', output: 'done' },
+      { type: 'function_call', id: 'fc_2', call_id: 'a', name: 'ReadFile', arguments: '{}' },
+    ];
+    assert.equal((await send(bodyFor('gpt-5', { input }))).status, 200);
+    assert.deepEqual(
+      sentTo(openai).input.map((item: { type: string; id?: string }) => [item.type, item.id]),
+      [
+        ['custom_tool_call', undefined],
+        ['custom_tool_call_output', undefined],
+        ['function_call', 'fc_2'],
+      ],
+    );
+  });
+
   test('is answered by one completion where no stream was requested, on either path of the server', async () => {
     openai.respondWith((response) =>
       response.end(JSON.stringify({ id: 'r', object: 'response', status: 'completed', output: [call], usage: USAGE })),

@@ -36,11 +36,14 @@ function restoreFreeformCalls(input: unknown, names: ReadonlySet<string>): reado
     const item = asObject(value) ?? {};
     if (item.type === 'function_call' && names.has(textOf(item.name))) {
       restored.add(item.call_id);
-      const { arguments: text, ...call } = item;
+      const { arguments: text, ...call } = withoutId(item);
       return { ...call, type: 'custom_tool_call', input: textOf(text) };
     }
     const isResult = item.type === 'function_call_output' && restored.has(item.call_id);
-    return isResult ? { ...item, type: 'custom_tool_call_output' } : value;
+    return isResult ? { ...withoutId(item), type: 'custom_tool_call_output' } : value;
   });
   return restored.size === 0 ? undefined : items;
 }
+
+/** The id is optional, and OpenAI refuses one with the prefix of another type of item. */
+const withoutId = ({ id: _id, ...item }: UntrustedObject): UntrustedObject => item;
