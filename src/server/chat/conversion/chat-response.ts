@@ -420,7 +420,7 @@ export class OpenAiChatStreamWriter implements StreamWriter {
     this.#annotations.add(event);
     switch (event.type) {
       case 'start':
-        return this.#delta({ role: 'assistant', content: '', refusal: null });
+        return this.#delta({ role: 'assistant', content: '' });
       case 'text':
         return this.#delta({ content: event.text });
       case 'citation':
@@ -472,7 +472,7 @@ export class OpenAiChatStreamWriter implements StreamWriter {
 
   #chunk(choices: readonly object[], more: object = {}): string {
     const { id, model, created, wantsUsage } = this.#context;
-    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model, system_fingerprint: null };
+    const base = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
     const chunk = { ...base, choices, usage: wantsUsage ? null : undefined, ...more };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
