@@ -365,15 +365,12 @@ function leaveSession(ended?: true): void {
   void router.navigate({ to: '/sign-in', search: { back: router.state.location.href, ended } });
 }
 
-/** @returns whether there is a session again */
-function onSessionEnd(): false | Promise<boolean> {
+setSignedOutListener(async () => {
   if (readUserId() === undefined && signIn === undefined) return false;
-  const ongoing = renewSession();
-  if (ongoing === undefined) leaveSession(true);
-  return ongoing ?? false;
-}
-
-setSignedOutListener(onSessionEnd);
+  const renewal = renewSession();
+  if (renewal === undefined) leaveSession(true);
+  return renewal ?? false;
+});
 
 onUserChange((id) => {
   if (signIn !== undefined) return;

@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import type { OrganizationRole } from './organization-roles.ts';
 
 /**
@@ -122,20 +122,8 @@ export interface Endpoint {
   readonly compressed?: boolean;
 }
 
-/**
- * Declares an endpoint and keeps its literal types. Administrators' bodies take no undeclared members, because a
- * misspelt setting that is ignored looks like one that was made.
- */
-export const endpoint = <const E extends Endpoint>(declaration: E): E =>
-  declaration.body !== undefined && declaration.path.startsWith('/api/admin/')
-    ? { ...declaration, body: closed(declaration.body) }
-    : declaration;
-
-function closed(body: TSchema): TSchema {
-  if (!Type.IsObject(body) || 'additionalProperties' in body) return body;
-  const { type: _, required: __, properties, ...options } = body;
-  return Type.Object(properties, { ...options, additionalProperties: false });
-}
+/** Declares an endpoint and keeps its literal types. */
+export const endpoint = <const E extends Endpoint>(declaration: E): E => declaration;
 
 /** The static type of one part of an endpoint; `undefined` if the endpoint lacks that part. */
 export type EndpointPart<E extends Endpoint, Part extends 'params' | 'query' | 'body' | 'response'> = E extends {

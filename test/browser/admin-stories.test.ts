@@ -116,9 +116,9 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.unroute(account);
       await page.getByRole('textbox', { name: admin.users.credits }).fill('5');
       await inDialog(page, admin.users.add).click();
-      await page.getByRole('dialog').getByText(app.changedBefore).waitFor();
+      await page.getByRole('dialog').getByText(admin.users.changedBefore).waitFor();
       await page.getByRole('dialog').getByText(inCredits('12.00', language)).waitFor();
-      await page.keyboard.press('Escape');
+      await inDialog(page, app.close).click();
       await see(page, inCredits('7.00', language));
 
       await button(page, admin.users.changeBalance).click();
@@ -126,7 +126,7 @@ describe('the administration in Chromium', { skip: chromiumPath === undefined &&
       await page.getByRole('textbox', { name: admin.users.credits }).fill('8');
       await see(page, admin.users.tooMuch);
       assert.equal(await inDialog(page, admin.users.take).isDisabled(), true);
-      await page.keyboard.press('Escape');
+      await inDialog(page, app.close).click();
 
       await page.goto('/admin/packages/new');
       await page.getByRole('textbox', { name: adminPlans.name }).first().fill(`Gift ${suffix}`);

@@ -26,9 +26,9 @@ export function Dialog({ title, size = 'md', staysOpen = false, isBusy = false, 
   const [hasInput, setHasInput] = useState(false);
   const closesEasily = !staysOpen && !hasInput;
   const noteInput = ({ type, target }: SyntheticEvent): void => {
-    // A chosen option causes no event of input, and its list is outside the form.
-    const form = type === 'input' ? (target as Element).closest('form') : content.current?.querySelector('form');
-    if (form && (type === 'input' || (target as Element).closest('[role=option]'))) setHasInput(true);
+    // A chosen option causes no event of input.
+    const isInput = type === 'input' || (target as Element).closest('[role=option]');
+    if (isInput && content.current?.querySelector('form')) setHasInput(true);
   };
   return (
     <Modal

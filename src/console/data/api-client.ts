@@ -26,7 +26,7 @@ const transport = new Transport({
   baseUrl: '',
   credentials: () => ({ userId: readUserId(), userHeader }),
   fetch: fetchOrTake,
-  refresh: () => renewSession(),
+  refresh: () => onSignedOut(),
 });
 
 const withLanguage = (headers: Readonly<Record<string, string>> | undefined) => ({
@@ -64,18 +64,13 @@ export async function fetchStatus(): Promise<PublicStatus> {
   return data;
 }
 
-type SignedOutListener = () => boolean | Promise<boolean>;
+/** Called when the service rejects the session. @returns whether there is a new one, to send the request again with */
+export let onSignedOut: () => Promise<boolean> = async () => false;
 
-/** Called when the service rejects the session. */
-let onSignedOut: SignedOutListener = () => false;
-
-/** Registers the callback for a rejected session. True: there is a new one, and the request is sent again. */
-export const setSignedOutListener = (listener: SignedOutListener): void => {
+/** Registers the callback for a rejected session. */
+export const setSignedOutListener = (listener: typeof onSignedOut): void => {
   onSignedOut = listener;
 };
-
-/** After a 401: whether there is a new session, with which the request can be sent again. */
-export const renewSession = async (): Promise<boolean> => onSignedOut();
 
 /** Called when the service refuses everything until a second factor is set up. */
 let onSecondFactorMissing: () => void = () => {};

@@ -6,14 +6,13 @@ const USER_ID_KEY = 'reelgate.user';
  */
 const LAST_USER_ID_KEY = 'reelgate.last-user';
 
+const readId = (key: string): number | undefined => Number(localStorage.getItem(key)) || undefined;
+
 /**
  * The session is a cookie that scripts cannot read; the console stores only its user id, which every request must
  * contain.
  */
-export function readUserId(): number | undefined {
-  const id = Number(localStorage.getItem(USER_ID_KEY));
-  return Number.isSafeInteger(id) && id > 0 ? id : undefined;
-}
+export const readUserId = (): number | undefined => readId(USER_ID_KEY);
 
 /** Stores the user id at sign-in; deletes the drafts of another user, whose organization is not entered either. */
 export function storeUserId(id: number): void {
@@ -26,19 +25,17 @@ export function storeUserId(id: number): void {
 }
 
 /** The account of the last session; undefined once it was signed out on purpose. */
-export const readLastUserId = (): number | undefined => Number(localStorage.getItem(LAST_USER_ID_KEY)) || undefined;
+export const readLastUserId = (): number | undefined => readId(LAST_USER_ID_KEY);
 
 /** Forgets the user id until the next sign-in, but not what the page works for. */
 export const suspendUserId = (): void => localStorage.removeItem(USER_ID_KEY);
 
-/** Calls the listener when another tab signs in, as another account or again, or signs out. @returns stops it */
-export function onUserChange(listener: (id: number | undefined) => void): () => void {
-  const ended = new AbortController();
+/** Calls the listener when another tab signs in, as another account or again, or signs out. */
+export function onUserChange(listener: (id: number | undefined) => void, options?: AddEventListenerOptions): void {
   const notice = ({ key }: StorageEvent): void => {
     if (key === USER_ID_KEY) listener(readUserId());
   };
-  addEventListener('storage', notice, ended);
-  return () => ended.abort();
+  addEventListener('storage', notice, options);
 }
 
 const ORGANIZATION_KEY = 'reelgate.organization';

@@ -172,5 +172,5 @@ export const DESCRIPTIONS_ZH_CN: Readonly<Record<string, string>> = {
     '代替此模型提供服务的模型；为空或 null：无。仅一级。',
   'Once the vendor has ended it: refuse calls, or run them on the successor where that costs no more.':
     '供应商停用之后：拒绝调用，或在费用不更高时改用后继模型。',
-  'The name; a slash in it is written ~.': '名称；其中的斜杠写作 ~。',
+  'The name; a slash in it may be encoded, plain or written ~.': '名称；其中的斜杠可编码、直接书写或写作 ~。',
 };

@@ -246,12 +246,12 @@ export const SUMMARIES_ZH_CN: Readonly<Record<string, string>> = {
   'Metadata of the management and model APIs as a protected resource (RFC 9728)':
     '受保护资源元数据：管理与模型 API（RFC 9728）',
   'Metadata of the MCP server as a protected resource (RFC 9728)': '受保护资源元数据：MCP 服务（RFC 9728）',
-  'Form of the page: approve the application, within limits; redirects to it with a code':
-    '页面表单：在限制内允许应用，并携带 code 跳转回应用',
+  'Form of the page: approve the application, within limits; returns to it with a code':
+    '页面表单：在限制内允许应用，并携带 code 返回应用',
   'The page on which a user approves an application (RFC 6749 section 4.1, PKCE required)':
     '用户授权应用的页面（RFC 6749 第 4.1 节，须用 PKCE）',
-  'Form of the page: deny; redirects to the application with access_denied':
-    '页面表单：拒绝，并以 access_denied 跳转回应用',
+  'Form of the page: deny; returns to the application with access_denied':
+    '页面表单：拒绝，并以 access_denied 返回应用',
   'Begin a device sign-in (RFC 8628 section 3.1); client_name and device_id as on the JSON endpoint':
     '开始设备登录（RFC 8628 第 3.1 节）；client_name 与 device_id 同 JSON 接口',
   'Authorization server metadata (RFC 8414)': '授权服务器元数据（RFC 8414）',

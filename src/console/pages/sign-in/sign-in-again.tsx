@@ -12,6 +12,11 @@ import { SignIn } from './sign-in-page.tsx';
 /** Above every other dialog of the page. */
 const Z_INDEX = 1_000;
 
+/** Shortcuts would act on the page behind the sign-in. The focus trap needs Tab. */
+const holdKeys = (event: KeyboardEvent): void => {
+  if (event.key !== 'Tab') event.stopImmediatePropagation();
+};
+
 /**
  * Covers a page with input whose session has ended by the sign-in. The page then continues where it was, or is loaded
  * again for another account.
@@ -49,11 +54,18 @@ function SignInAgain({ onDone }: { readonly onDone: () => void }) {
     suspendUserId();
     // The browser shows these above everything else.
     for (const dialog of document.querySelectorAll('dialog')) dialog.close();
-    return onUserChange((id) => {
-      if (id !== undefined) void continueAs(id);
-      // Signed out on purpose: nothing of the account stays behind the dialog.
-      else if (readLastUserId() === undefined) location.reload();
-    });
+    const done = new AbortController();
+    const { signal } = done;
+    addEventListener('keydown', holdKeys, { capture: true, signal });
+    onUserChange(
+      (id) => {
+        if (id !== undefined) void continueAs(id);
+        // Signed out on purpose: nothing of the account stays behind the dialog.
+        else if (readLastUserId() === undefined) location.reload();
+      },
+      { signal },
+    );
+    return () => done.abort();
   }, []);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const [initialPath] = useState(path);

@@ -105,6 +105,8 @@ export default {
     changeBalance: 'Change balance',
     balanceTitle: 'Balance of {{name}}',
     balanceChanged: 'The balance of {{name}} was changed.',
+    changedBefore:
+      'The previous change took effect, though its response was lost. Close this dialog and check the result.',
     add: 'Add',
     take: 'Deduct',
     credits: 'Amount',

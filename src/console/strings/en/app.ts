@@ -22,12 +22,10 @@ export default {
   saved: 'Saved',
   edit: 'Edit',
   remove: 'Delete',
-  back: 'Back',
   more: 'Load more',
   copy: 'Copy',
   copied: 'Copied',
   optional: 'optional',
-  changedBefore: 'The previous change took effect, though its response was lost. Close this dialog and check the result.',
   tryAgain: 'Try again',
   unreachable: 'The service cannot be reached. Check your connection and try again.',
   validation: {

@@ -107,6 +107,7 @@ export default {
     changeBalance: '调整余额',
     balanceTitle: '{{name}} 的余额',
     balanceChanged: '已调整 {{name}} 的余额。',
+    changedBefore: '先前提交的更改已生效，只是未收到响应。请关闭此对话框并核对结果。',
     add: '增加',
     take: '扣除',
     credits: '数额',

@@ -25,12 +25,10 @@ export default {
   saved: '已保存',
   edit: '编辑',
   remove: '删除',
-  back: '返回',
   more: '加载更多',
   copy: '复制',
   copied: '已复制',
   optional: '选填',
-  changedBefore: '先前提交的更改已生效，只是未收到响应。请关闭此对话框并核对结果。',
   tryAgain: '重试',
   unreachable: '无法连接到服务。请检查网络后重试。',
   validation: {

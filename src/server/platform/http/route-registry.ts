@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type buildSerializer from 'fast-json-stringify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import type { Role } from '../../../contract/account-fields.ts';
 import {
   type Endpoint,
@@ -337,8 +338,9 @@ export class RouteRegistry {
   }
 
   /** Connects an endpoint to Fastify: policy first, then the body, the schemas and the handler. */
-  add<const E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
+  add<const E extends Endpoint>(declaration: E, handler: Handler<E>): void {
     const { authenticator, contextOf } = this.#dependencies;
+    const endpoint = declaration.path.startsWith('/api/admin/') ? withClosedBody(declaration) : declaration;
     this.#endpoints.push(endpoint);
     const resolveCaller = callerResolverFor(endpoint, authenticator);
     // A sender may take any time over the body, and log out, be disabled or demoted meanwhile.
@@ -391,6 +393,17 @@ export class RouteRegistry {
       },
     });
   }
+}
+
+/**
+ * Administrators' bodies take no undeclared members, because a misspelt setting that is ignored looks like one that was
+ * made.
+ */
+function withClosedBody<E extends Endpoint>(endpoint: E): E {
+  const { body } = endpoint;
+  if (body === undefined || !Type.IsObject(body) || 'additionalProperties' in body) return endpoint;
+  const { type: _, required: __, properties, ...options } = body;
+  return { ...endpoint, body: Type.Object(properties, { ...options, additionalProperties: false }) };
 }
 
 /** Body limit in bytes; the default suits bodies of a few fields. */

@@ -25,7 +25,7 @@ interface OnceOptions {
  * if the values were edited meanwhile, the service refuses them once the first change was made.
  */
 function useSaveOnce(save: (options: OnceOptions) => Promise<unknown>, options: Parameters<typeof useSaveAndClose>[1]) {
-  const { t } = useTranslation();
+  const { t } = useTranslation('admin');
   const invalidate = useInvalidateQueries();
   const key = useRef(randomId());
   return useSaveAndClose(async () => {
@@ -34,7 +34,7 @@ function useSaveOnce(save: (options: OnceOptions) => Promise<unknown>, options: 
     } catch (error) {
       if (!(error instanceof ReelgateError && error.code === 'idempotency_mismatch')) throw error;
       await invalidate();
-      throw new Error(t('changedBefore'));
+      throw new Error(t('users.changedBefore'));
     }
   }, options);
 }
