@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { FilePurpose } from '../../contract/file-purposes.ts';
 import * as endpoints from '../../contract/files.ts';
 import { uploadOwnFile } from '../../contract/files.ts';
-import { parseErrorResponse } from '../../sdk/errors.ts';
+import { parseErrorResponse, ReelgateError } from '../../sdk/errors.ts';
 import { callApi, onSignedOut, requestHeaders } from './api-client.ts';
 
 /** An uploaded file with a link that shows it. */
@@ -40,14 +40,19 @@ interface UploadOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Uploads a file, again if the session has ended and there is a new one. Uses XMLHttpRequest, because `fetch` does not
- * report the progress of an upload.
- *
- * @throws UploadInterruptedError, ReelgateError
- */
-export function uploadFile(file: File, options: UploadOptions): Promise<OwnFile> {
-  const { onProgress, signal } = options;
+/** Uploads a file; once more, if the session has ended and there is a new one. @throws UploadInterruptedError, ReelgateError */
+export async function uploadFile(file: File, options: UploadOptions): Promise<OwnFile> {
+  try {
+    return await sendFile(file, options);
+  } catch (error) {
+    if (!(error instanceof ReelgateError && error.status === 401 && (await onSignedOut()))) throw error;
+    options.signal.throwIfAborted();
+    return sendFile(file, options);
+  }
+}
+
+/** Uses XMLHttpRequest, because `fetch` does not report the progress of an upload. */
+function sendFile(file: File, { onProgress, signal }: UploadOptions): Promise<OwnFile> {
   const form = new FormData();
   form.append('purpose', purposeOf(file));
   form.append('file', file);
@@ -59,13 +64,7 @@ export function uploadFile(file: File, options: UploadOptions): Promise<OwnFile>
     request.addEventListener('load', () => {
       const body = parseJson(request.responseText);
       const failure = parseErrorResponse(request.status, new Headers(), body);
-      const uploadAgain = (isSignedIn: boolean): Promise<OwnFile> => {
-        if (!isSignedIn) throw failure;
-        signal.throwIfAborted();
-        return uploadFile(file, options);
-      };
       if (body === undefined || (failure?.status ?? 0) >= 500) reject(new UploadInterruptedError());
-      else if (failure?.status === 401) resolve(onSignedOut().then(uploadAgain));
       else if (failure !== undefined) reject(failure);
       else resolve((body as { readonly data: OwnFile }).data);
     });
