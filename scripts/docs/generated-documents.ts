@@ -61,7 +61,7 @@ For callers and operators: the code in a response, and what it means. The format
   \`refresh_token_*\` become \`invalid_grant\`, \`record_incomplete\` becomes \`server_error\`.
 
 Messages are in the language of \`Accept-Language\` (\`en\`, \`zh-CN\`); names in braces are replaced by values. "retry": the
-same request can succeed later; 429 and 503 say in \`Retry-After\` after how many seconds. Quote \`X-Request-Id\` when you
+same request can succeed later; 429, and 503 where it is known, say in \`Retry-After\` after how many seconds. Quote \`X-Request-Id\` when you
 report an error: the server's log has the same id.
 
 \`type\` follows from the status: 401 \`authentication_error\`, 403 \`permission_error\`, 429 \`rate_limit_error\`, 500 and 503
