@@ -467,7 +467,7 @@ export const OUTPUT_ZH_CN: readonly (readonly [english: string, chinese: string]
   ['The service at # redirects to #. Use that URL.', '服务 # 重定向到 #，请使用该地址。'],
   ['The service at # cannot be reached.', '无法连接服务 #。'],
   [
-    "The service at # did not respond within the five minutes that Node's fetch waits.",
+    "The service at # did not respond within the five minutes of Node's fetch.",
     '服务 # 在 Node 的 fetch 等待的五分钟内未响应。',
   ],
   ['The service at # did not respond in time.', '服务 # 未及时响应。'],

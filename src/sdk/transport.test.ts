@@ -132,7 +132,7 @@ describe('what cannot be sent is no failure of the network, and is not sent', ()
     fetch.mock.mockImplementation(() => Promise.reject(new TypeError('fetch failed', { cause })));
     await assert.rejects(reelgate.chat.complete({ model: 'm', messages: [] }), {
       code: 'network',
-      message: "The service at http://127.0.0.1:9 did not respond within the five minutes that Node's fetch waits.",
+      message: "The service at http://127.0.0.1:9 did not respond within the five minutes of Node's fetch.",
     });
     assert.equal(fetch.mock.callCount(), 1);
   });

@@ -344,9 +344,11 @@ const isTimeout = (error: unknown): boolean =>
 function toNetworkError(error: unknown, signal: AbortSignal | undefined, baseUrl: string): ReelgateError {
   if (signal?.aborted === true && !isTimeout(signal.reason)) throw signal.reason;
   if (error instanceof ReelgateError) return error;
-  const limit = isNodeTimeout(error) ? "within the five minutes that Node's fetch waits" : 'in time';
-  const problem = isTimeout(error) ? `did not respond ${limit}` : 'cannot be reached';
-  const message = `The service at ${baseUrl} ${problem}.`;
+  const message = isNodeTimeout(error)
+    ? `The service at ${baseUrl} did not respond within the five minutes of Node's fetch.`
+    : isTimeout(error)
+      ? `The service at ${baseUrl} did not respond in time.`
+      : `The service at ${baseUrl} cannot be reached.`;
   return new ReelgateError(message, { code: 'network', cause: error });
 }
 
