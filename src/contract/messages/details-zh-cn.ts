@@ -342,7 +342,6 @@ const SENTENCES: readonly (readonly [english: string, chinese: string])[] = [
   ['# must be another number of images for #; # do not fit', '# 的图片数量不符合 # 的要求（# 张不可用）'],
   ['# must be # or more images for #', '# 须至少 # 张图片（#）'],
   ['# must not carry #: use duration, size or metadata', '# 中不能写 #，请改用 duration、size 或 metadata'],
-  ['# and the reference videos may be # seconds together for #', '# 与参考视频合计不得超过 # 秒（#）'],
   ['# must be # to # seconds for #', '# 须为 # 至 # 秒（#）'],
   ['# must be # seconds for # at #', '# 须为 # 秒（#，#）'],
   ['# must be # seconds for #', '# 须为 # 秒（#）'],

@@ -115,26 +115,6 @@ test('up to five seconds of videos to refer to or to extend are billed too', () 
   assert.deepEqual(wan.billedFacts?.({ usage: none }), { seconds: 5, input_seconds: 0 });
 });
 
-test('a video of Wan 3 and its reference videos are at most thirty seconds together', () => {
-  const clip = { url: 'https://videos.example/a.mp4', role: 'reference' as const };
-  const voice = { url: 'https://videos.example/a.mp3', role: 'reference' as const };
-  const price = (request: Partial<VideoRequest>) =>
-    wan.billingFactors(videoRequest({ model: 'wan3.0-video', videos: [clip], inputSeconds: 12, ...request }));
-  assert.throws(() => price({ seconds: 20 }), {
-    name: 'UnsupportedRequestError',
-    message: 'duration and the reference videos may be 30 seconds together for wan3.0-video.',
-  });
-  for (const request of [
-    { seconds: 18 },
-    { seconds: 30, videos: [], inputSeconds: 0 },
-    // Not measured, or 11.1 seconds, or with seconds of audio.
-    { seconds: 30, inputSeconds: undefined },
-    { seconds: 18, inputSeconds: 12 },
-    { seconds: 20, audios: [voice] },
-  ])
-    assert.ok(price(request as Partial<VideoRequest>).seconds >= 18);
-});
-
 test('a video to be edited comes first in the list, and its own seconds are reserved too', () => {
   const model = 'wan2.7-videoedit';
   const video_url = 'https://videos.example/a.mp4';

@@ -53,7 +53,6 @@ import { asCode, asText, classifyFailureWord, isSuccessStatus, readTaskState } f
 import {
   IMAGE_COUNTS,
   MAX_EDITED_SECONDS,
-  MAX_WAN3_SECONDS,
   type ModelLine,
   maxBilledSeconds,
   modelLineOf,
@@ -337,12 +336,6 @@ function billedInputSeconds({ model, videos = [], inputSeconds }: VideoRequest, 
   return videos.length === 0 ? undefined : Math.min(inputSeconds ?? most, most);
 }
 
-/** Refuses what is certainly too long: measured seconds are rounded up file by file, and include those of audio. */
-function assertTotalLength({ model, videos = [], audios = [], inputSeconds = 0 }: VideoRequest, seconds: number): void {
-  if (videos.length > 0 && audios.length === 0 && seconds + inputSeconds - videos.length >= MAX_WAN3_SECONDS)
-    rejectField('duration', `and the reference videos may be ${MAX_WAN3_SECONDS} seconds together for ${model}`);
-}
-
 function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billingFactors']> {
   const parameters = asObject(toBody(request).parameters);
   const exact = asText(parameters?.size);
@@ -354,10 +347,8 @@ function billingFactors(request: VideoRequest): ReturnType<VendorAdapter['billin
   // The whole video is edited unless a length is given.
   const inputSeconds = billedInputSeconds(request, kind);
   const standard = kind === 'media-edit' ? inputSeconds : DEFAULT_SECONDS;
-  const seconds = parseSeconds(parameters?.duration ?? standard, 'duration');
-  if (kind === 'media-all') assertTotalLength(request, seconds);
   return defined({
-    seconds,
+    seconds: parseSeconds(parameters?.duration ?? standard, 'duration'),
     inputSeconds,
     factors: knownFactors({ resolution, size: request.size, audio }),
   });

@@ -177,8 +177,6 @@ const LONG = { min: 2, max: 15, default: 5 };
 const HORSE = { min: 3, max: 15, default: 5 };
 /** The longest video that can be edited ("Wan2.7 - video editing": 2 to 10 seconds). */
 export const MAX_EDITED_SECONDS = 10;
-/** Most seconds of a video of Wan 3 and its reference videos, all together. */
-export const MAX_WAN3_SECONDS = 30;
 /** Longest reference videos of Wan 3, all together. */
 const MAX_CLIP_SECONDS = 15;
 const HD = ['1080P', '720P'];
