@@ -50,7 +50,7 @@ interface SignInProps extends WaysProps {
   readonly isEnded: boolean;
   /** The second step is outstanding. */
   readonly startsAtCode?: boolean;
-  /** What is around the form of a step, given the title of the step. */
+  /** Wraps the form of a step in a page or a dialog with the title of the step. */
   readonly frame: (title: string, form: ReactNode) => ReactNode;
 }
 
